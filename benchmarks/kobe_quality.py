@@ -15,6 +15,7 @@ import json
 from collections.abc import Callable
 from pathlib import Path
 
+from quality.ablation import ablation
 from quality.gold import linking, pairs
 from quality.measuring import ALARMS, GOLD, Context
 from quality.planting import planted
@@ -30,6 +31,7 @@ PARTS: dict[str, Callable[[Context], Table | None]] = {
     "ea-mt": ea_mt,
     "selflink": selflink,
     "speed": speed,
+    "ablation": ablation,
 }
 
 

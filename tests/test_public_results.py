@@ -86,7 +86,7 @@ DATA: dict[str, Callable[[], Any]] = {
     "ScoreTable": lambda: demo()["mqm"],
     "Segments": lambda: demo().segments,
     "BattleLog": log,
-    "Ratings": lambda: sy.human_scores(embedded.RATINGS, protocol="da").rated["da_z"],
+    "Ratings": lambda: sy.formats.load.read([embedded.RATINGS]).parts[0].value,
     "Verdicts": lambda: sy.judge(embedded.VERDICTS, human=RATERS).verdicts,
 }
 made = cache(lambda name: RESULTS[name]())

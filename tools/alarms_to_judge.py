@@ -16,7 +16,6 @@ from pathlib import Path
 from typing import Any
 
 import steelyard as sy
-from steelyard.kobe.alarms import why
 from steelyard.kobe.metric import kobe_metric
 from steelyard.kobe.report import KobeReport
 
@@ -37,7 +36,6 @@ def rows(
                 "segment": linked.ids[at],
                 **told,
                 "shown": alarm.sureness >= report.cut,
-                "why": why(alarm),
                 "verdict": None,
                 "source_text": linked.sources[at],
                 "output_text": linked.outputs[system][at],

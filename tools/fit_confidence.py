@@ -136,7 +136,7 @@ def fit(judged: Sequence[Judged], start: Mapping[str, float], ridge: float) -> d
 
 def confidences(judged: Sequence[Judged], weights: Mapping[str, float]) -> Floats:
     """Give the confidence in each alarm."""
-    model = Model(weights, {}, {})
+    model = Model(weights, {})
     return np.array([model.weigh(one.features, capped=one.capped) for one in judged])
 
 
@@ -167,19 +167,6 @@ def told(judged: Sequence[Judged], sure: Floats, cuts: Mapping[str, float]) -> s
             f"recall {100 * real / max(every, 1e-9):.0f} %"
         )
     return "\n".join(lines)
-
-
-def measured(judged: Sequence[Judged], sure: Floats, cuts: Mapping[str, float], on: str) -> str:
-    """Write how many alarms above each cut were judged, and how many of them are real."""
-    sections = []
-    for where in SITUATIONS[1:]:
-        above = [one for one, s in zip(judged, sure, strict=True)
-                 if one.situation == where and s >= cuts[where]]  # fmt: skip
-        if above:
-            n = round(sum(one.weight for one in above))
-            real = round(sum(one.weight * one.real for one in above))
-            sections.append(f'\n[measured.{where}]\njudged = {n}\nreal = {real}\non = "{on}"\n')
-    return "".join(sections)
 
 
 def across_sets(judged: Sequence[Judged], start: Mapping[str, float], ridge: float) -> Floats:
@@ -228,7 +215,6 @@ def main(arguments: Sequence[str] | None = None) -> None:
     parser.add_argument("--precision", type=float, default=0.7, help="of what is shown")
     parser.add_argument("--weak", action="append", default=[],
                         help="a system too weak to choose cuts by (repeatable)")  # fmt: skip
-    parser.add_argument("--on", default="judged outputs", help="what was judged, in words")
     parser.add_argument("--write", action="store_true", help=f"write {TARGET.name}")
     given = parser.parse_args(arguments)
     model = confidence.model()
@@ -257,8 +243,7 @@ def main(arguments: Sequence[str] | None = None) -> None:
         print(told(strong, by_others, cuts))
     if given.write:
         text = TARGET.read_text(encoding="utf-8")
-        text = rewritten(text, weights, cuts).partition("\n[measured.")[0].rstrip() + "\n"
-        text += measured(strong, by_others, cuts, given.on)
+        text = rewritten(text, weights, cuts)
         TARGET.write_text(text, encoding="utf-8")
         print(f"wrote {TARGET}")
 

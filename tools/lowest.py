@@ -21,8 +21,8 @@ def lowest(requirements: Sequence[str], extras: Mapping[str, Sequence[str]]) -> 
 
     Examples
     --------
-    >>> list(lowest(["numpy>=2.1", "steelyard[plots]"], {"plots": ["altair>=5.4; os_name"]}))
-    ['numpy==2.1', 'altair==5.4; os_name']
+    >>> list(lowest(["numpy>=2.1", "steelyard[plots]"], {"plots": ["excel>=5.4; os_name"]}))
+    ['numpy==2.1', 'excel==5.4; os_name']
     """
     for requirement in requirements:
         if own := _OWN_EXTRAS.match(requirement):

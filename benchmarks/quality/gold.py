@@ -32,7 +32,7 @@ from steelyard.data.evalset import EvalSet
 from steelyard.data.segments import Segments
 from steelyard.kobe.linking.linker import DictionaryLinker, link_set, make_linker
 from steelyard.kobe.mention import Mention
-from steelyard.kobe.options import KobeOptions, LinkOptions
+from steelyard.kobe.options import KobeOptions
 
 # -- linking: annotated sentences
 
@@ -213,4 +213,4 @@ def glossary_linker(rows: Sequence[Row]) -> DictionaryLinker | None:
     argv = [str(folder / "terms.csv"), "--out", str(folder / "kb"), "--json"]
     with contextlib.redirect_stdout(io.StringIO()):  # which is ours
         add.main(argv, standalone_mode=False)
-    return make_linker(folder / "kb", LinkOptions())
+    return make_linker(folder / "kb")

@@ -17,7 +17,6 @@ from steelyard.core.table import Column, Table
 from steelyard.formats import files
 from steelyard.kobe.explaining import Finding
 from steelyard.kobe.linking.linker import DictionaryLinker, make_linker
-from steelyard.kobe.options import LinkOptions
 from steelyard.kobe.report import KobeReport
 
 GOLD = Path(__file__).resolve().parents[2] / "tests" / "kobe" / "gold"
@@ -34,6 +33,7 @@ class Context:
     gold: Path
     segments: int
     kinds: tuple[str, ...] = ALARMS
+    light: bool = False  # only what an ablation compares
     details: list[Row] = field(default_factory=list)
 
     def absent(self, path: Path) -> bool:
@@ -46,7 +46,7 @@ class Context:
 @cache
 def linker() -> DictionaryLinker:
     """Link by the embedded base, with one memory for all parts."""
-    return make_linker(None, LinkOptions())
+    return make_linker()
 
 
 def lines(path: Path) -> list[Row]:

@@ -345,11 +345,13 @@ def planted(context: Context) -> Table:
         src, tgt = pair.split("-")
         plants = chosen(rows, pair, context.segments)
         own = [rows[at] for at, _ in plants]
+        if context.light:
+            rows, plants = own, [(i, plant) for i, (_, plant) in enumerate(plants)]
         sources, untouched = [row["src"] for row in own], list(map(_reference, own))
         changed = [text[: p.start] + p.new + text[p.end :]
                    for text, (_, p) in zip(untouched, plants, strict=True)]  # fmt: skip
         whole = [row["src"] for row in rows]
-        for way in ("alone", "with others"):
+        for way in ("alone",) if context.light else ("alone", "with others"):
             near, all_near = (
                 ({}, {}) if way == "alone" else (columns(own, "out"), columns(rows, "out"))
             )

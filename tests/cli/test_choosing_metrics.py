@@ -8,7 +8,6 @@ from pathlib import Path
 import pytest
 
 import steelyard as sy
-from mtme_folders import write_mtme
 from steelyard.cli.main import run
 
 ROWS = """system,segment,mqm,good-refA,bad-refA,est-src,odd
@@ -113,46 +112,3 @@ def test_corpus_metrics_that_were_computed_are_shown(scores, texts, capsys, name
     arguments = [str(scores), str(texts), "--human", "mqm", "--metrics", named]
     assert run(["meta", *arguments, "--corpus", "bleu,chrf", "--by", "pa", "--json"]) == 0
     assert {"bleu-refA", "chrf-refA"} <= set(metrics_of(capsys))
-
-
-def test_protocols_say_that_filters_have_no_part(tmp_path, scores, capsys):
-    toml = tmp_path / "own.toml"
-    toml.write_text(
-        'human = "mqm"\n[[set]]\nname = "s"\nfiles = ["scores.csv"]\n[[task]]\nwith = "pa"\n'
-    )
-    assert run(["meta", "--benchmark", str(toml), "--sees", "src"]) == 0
-    assert "--sees is ignored in a protocol" in capsys.readouterr().err
-    assert run(["meta", "--benchmark", str(toml), "--metrics", "*-refA", "--json"]) == 0
-    found = json.loads(capsys.readouterr().out)
-    assert sorted(row["metric"] for row in found["results"]) == ["bad-refA", "good-refA"]
-
-
-@pytest.fixture
-def package(tmp_path: Path, scores: Path, texts: Path) -> Path:
-    folder = tmp_path / "package" / "wmt99"
-    for lp in ("xx-yy", "yy-xx"):
-        write_mtme(sy.load(scores, texts, human="mqm", lp=lp), folder)
-    return folder
-
-
-@pytest.mark.parametrize("above", [False, True])
-def test_sets_and_pairs_of_a_folder_are_listed(package, capsys, above):
-    capsys.readouterr()
-    folder = package.parent if above else package
-    assert run(["data", "info", str(folder), "--list", "--json"]) == 0
-    pairs = json.loads(capsys.readouterr().out)["pairs"]
-    assert [(pair["set"], pair["lp"]) for pair in pairs] == [("wmt99", "xx-yy"), ("wmt99", "yy-xx")]
-    first = pairs[0]
-    assert (first["segments"], first["documents"], first["domains"]) == (3, 1, ["news"])
-    assert (first["systems"], first["references"]) == (["A", "B"], ["refA"])
-    assert first["human"] == {"mqm": ["seg"]}
-    assert len(first["metrics"]) == 4
-    assert first["metrics"]["good-refA"] == ["seg"]
-    assert run(["data", "info", str(folder), "--list"]) == 0
-    assert "mqm (seg)" in capsys.readouterr().out
-
-
-def test_a_folder_without_a_set_is_refused(tmp_path, capsys):
-    assert run(["data", "info", str(tmp_path), "--list"]) == 2
-    assert "no set in it is laid out like mt-metrics-eval" in capsys.readouterr().err
-    assert run(["data", "info", str(tmp_path / "nowhere"), "--list"]) == 2

@@ -108,7 +108,7 @@ def test_arguments_become_flags_only_where_the_command_has_them():
 
 MESSAGES = [
     "'da' lacks 1,620 scores (common=True weighs all metrics on what all have)",
-    'the ratings are not known; give raw ratings (intervals="rater", protocol=...)',
+    'the ratings are not known; give raw ratings (intervals="system", protocol=...)',
     'unit="document": the documents of the segments are not known',
     'kind={"metric": ["x"]} or columns={"system": "model"} says what it is',
     "name the score (score=NAME); quality_control=True excludes them",

@@ -51,7 +51,6 @@ def test_the_demo_raters_that_should_be_caught_are(capsys, quick):
     assert "gives 100 to everything" in reasons["rater-04"]
     assert "bad references are not rated lower" in reasons["rater-08"]
     assert "s per rating" in reasons["rater-11"]
-    assert {row["system"] for row in result["changes"]} == {s["system"] for s in result["systems"]}
 
 
 @pytest.mark.parametrize("suffix", ["csv", "tsv", "jsonl", "parquet", "csv.gz"])
@@ -150,7 +149,7 @@ def test_rankings_pairs_and_spans_tell_their_protocol(tmp_path, capsys, rows, pr
 
 
 def test_darr_pairs_and_figure(tmp_path, capsys, quick):
-    pytest.importorskip("altair")
+    pytest.importorskip("vl_convert")
     figure, pairs = tmp_path / "ranking.svg", tmp_path / "pairs.csv"
     arguments = [RATINGS, "--protocol", "darr", *quick]
     result = json_of(capsys, *arguments, "--out", str(figure), "--pairs", str(pairs))

@@ -153,7 +153,7 @@ KOBE = ("marisa_trie", "orjson", "py3langid", "simplemma")
         ("kb info", "kobe", KOBE),
         ("kb link --lang de Wien", "kobe", KOBE),
         ("kb build default --out {kb}", "kobe", KOBE),
-        ("compare {table} --out {kb}.png", "plots", ("altair", "vl_convert")),
+        ("compare {table} --out {kb}.png", "plots", ("vl_convert",)),
     ],
 )
 def test_a_missing_extra_is_one_line_that_names_it(
@@ -178,12 +178,11 @@ def test_a_missing_extra_is_one_line_that_names_it(
 
 
 def test_a_report_without_figures_says_what_to_install(tmp_path: Path, monkeypatch, capsys) -> None:
-    for name in ("altair", "vl_convert"):
-        monkeypatch.setitem(sys.modules, name, None)
+    monkeypatch.setitem(sys.modules, "vl_convert", None)
     path, page = tmp_path / "a.csv", tmp_path / "a.html"
     path.write_text("system,segment,m\nA,1,1\nA,2,3\nB,1,2\nB,2,2\n")
     assert run(["report", str(path), "--out", str(page)]) == 0
-    line = "the page has no figures: a figure needs altair, vl_convert: pip install "
+    line = "the page has no figures: a figure needs vl_convert: pip install "
     assert f"warning: {line}'steelyard[plots]'" in capsys.readouterr().err
     assert line in page.read_text(encoding="utf-8")
 

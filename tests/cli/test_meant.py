@@ -10,7 +10,7 @@ from steelyard.cli.main import COMMANDS, OTHER_NAMES, run
 from steelyard.comparison import options as comparison
 from steelyard.core.errors import hint, plain_word
 from steelyard.demo import embedded
-from steelyard.report.figures import style
+from steelyard.report.figures import vega
 from steelyard.scoring import metric
 from steelyard.stats.metametrics import registry as metametrics
 
@@ -39,7 +39,7 @@ def test_other_names_lead_to_known_ones(what):
 
 
 def test_other_names_of_figures_are_plain_words():
-    assert [word for word in style.OTHER_NAMES if word != plain_word(word)] == []
+    assert [word for word in vega.OTHER_NAMES if word != plain_word(word)] == []
 
 
 @pytest.mark.parametrize(

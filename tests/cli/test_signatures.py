@@ -31,7 +31,7 @@ FEW = ["--bootstrap", "20"]
     [
         (["meta", *META, "--by", "pearson", *FEW],
          [["--level", "seg"], ["--metrics", "chars-refA"], ["--sees", "ref"], ["--common"],
-          ["--drop-systems", "Basalt"], ["--domain", "news"], ["--outlier-cutoff", "3"],
+          ["--drop-systems", "Basalt"], ["--domain", "news"],
           ["--keep-references"], ["--bootstrap", "30"]]),
         (["study", "ties", "--human", "da", "--metrics", "chars-refA", *FEW],
          [["--bootstrap", "30"], ["--resamples", "99"], ["--metrics", "learned-refA"],

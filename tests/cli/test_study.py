@@ -137,7 +137,7 @@ def test_an_interrupt_leaves_nothing_behind(capsys, tmp_path, monkeypatch):
 
 
 def test_a_figure_by_its_suffix(capsys, tmp_path):
-    pytest.importorskip("altair")
+    pytest.importorskip("vl_convert")
     path = tmp_path / "curves.svg"
     code, out, err = output(
         capsys, "study", "simulation", *QUICK, "--plot", "c,d", "--out", str(path)

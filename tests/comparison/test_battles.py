@@ -353,7 +353,7 @@ def test_what_the_command_prints(tmp_path, capsys):
     assert run(["compare", "--battles", str(path), "--bootstrap", "50", "--pairwise"]) == 0
     out = capsys.readouterr().out
     assert "mean rank" in out
-    assert "sign tests who wins more" in out
+    assert "test of Bradley-Terry strengths" in out
     target = tmp_path / "out.csv"
     assert (
         run(["compare", "--battles", str(path), "--intervals", "none", "--out", str(target)]) == 0

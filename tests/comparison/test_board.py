@@ -16,8 +16,11 @@ import pytest
 from scipy.special import beta
 from tests.stats.judged import realdata
 
+import steelyard as sy
 from steelyard.cli.main import run
 from steelyard.comparison.board import enough_runs, run_noise
+from steelyard.core.errors import UsageError
+from steelyard.core.table import plain
 from steelyard.stats.estimate import passes, rate_estimate
 from steelyard.stats.strength.bradleyterry import bradley_terry
 from steelyard.stats.strength.clustered_errors import fewest_battles, fewest_items
@@ -225,6 +228,9 @@ def test_repeated_runs(tmp_path: Path, capsys) -> None:
     path = table(tmp_path / "runs.csv", rows)
     repeats = json_of(capsys, "compare", path, "--k", "1,2,3")["repeats"]
     assert (repeats["score"], repeats["k"]) == ("correct", [1, 2, 3])
+    assert plain(sy.compare(path, pass_k=[1, 2, 3]).to_dict()["repeats"]) == repeats
+    with pytest.raises(UsageError, match="not a loaded set"):
+        sy.compare(sy.load(path), pass_k=[1])
     first, second = repeats["systems"]
     assert (first["n_items"], first["n_runs"], first["flips"]) == (3, [3, 3], ["q1"])
     assert second["flips"] == ["q2"]

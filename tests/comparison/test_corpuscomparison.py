@@ -173,3 +173,16 @@ def test_wmt23_compare_and_score_agree(shared, tmp_path, capsys):
     worst = min(own["scores"], key=own["scores"].__getitem__)
     assert own["ranks"][worst] == len(official) == 13
     assert own["of"] == "corpus score"
+
+
+@pytest.mark.parametrize(("name", "official", "warns"), [
+    ("BLEU-refA", None, True), ("spBLEU", None, True), ("COMET", None, False),
+    ("COMET", [1.0, 2.0], True), ("BLEU", "means", False),
+])  # fmt: skip
+def test_means_of_segments_are_not_taken_for_corpus_scores(name, official, warns):
+    values = np.random.default_rng(0).normal(size=(2, 30))
+    means = values.mean(axis=1) if official == "means" else official
+    table = sy.ScoreTable(values, system_scores=None if means is None else np.array(means))
+    es = sy.EvalSet(("A", "B"), sy.Segments(tuple(map(str, range(30)))), {name: table})
+    for result in (compare(es, intervals=None), decide(es, ("A", "B"), n_bootstrap=10)):
+        assert any("means of segment scores" in text for text in result.warnings) is warns

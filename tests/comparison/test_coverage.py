@@ -38,6 +38,7 @@ def truth(name: str, rng: np.random.Generator) -> Floats:
     return np.asarray(scores_in_orders(TrueSkillOptions(), pool, order, rng).scores.mean(axis=0))
 
 
+@pytest.mark.thorough
 @pytest.mark.slow
 @pytest.mark.parametrize(
     ("name", "trials", "near"),  # fewer trials of what is dear, and more room for chance

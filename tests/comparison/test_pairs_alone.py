@@ -2,20 +2,16 @@
 
 from __future__ import annotations
 
-import json
-
 import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from steelyard.cli.main import run
 from steelyard.comparison.logs import compare_battles
 from steelyard.comparison.run import compare
 from steelyard.data.evalset import EvalSet, ScoreTable
 from steelyard.data.judgements import BattleLog
 from steelyard.data.segments import Segments
-from steelyard.demo import embedded
 from steelyard.stats.paired.tests import sign_test, wilcoxon_test
 
 ALL = ["mean", "median", "bt", "elo", "trueskill"]
@@ -81,42 +77,6 @@ def test_battles_have_pairs_alone_too():
     assert bt.alone[0, 2] == pytest.approx(0.5)
     assert found.aggregations["mean"].alone is None
     assert found.to_dict()["aggregations"]["bt"]["pairwise_alone"] is bt.alone
-
-
-def test_tables_of_every_ranking_and_every_test(capsys):
-    values = np.random.default_rng(1).normal(size=(3, 40)) + np.arange(3.0)[:, None] / 2
-    found = compare(make(values), by=ALL, tests=["t", "sign"], intervals=None)
-    tables = found.pair_tables()
-    assert [t.columns[0].name for t in tables] == [*ALL, "alone", "t", "sign"]
-    order = found.ranking("mean")
-    place = [found.systems.index(s) for s in order]
-    mean = tables[0].rows
-    bt, alone = tables[2].rows, tables[5].rows
-    own = found.aggregations["bt"]
-    assert own.alone is not None
-    for i in range(3):
-        assert mean[i][0] == order[i]
-        for j in range(3):
-            cells = (mean[i][1 + j], bt[i][1 + j], alone[i][1 + j])
-            if i == j:
-                assert cells == (None, None, None)
-                continue
-            a, b = place[i], place[j]
-            want = (found.aggregations["mean"].pairwise[a, b], own.pairwise[a, b], own.alone[a, b])
-            assert cells == pytest.approx(want)
-    arguments = ["compare", str(embedded.SCORES), "--score", "learned-refA", "--by", "mean,bt"]
-    arguments += ["--systems", "Amber,Kaolin,Dolomite", "--bootstrap", "10", "--quiet"]
-    assert run([*arguments, "--pairwise"]) == 0
-    said = capsys.readouterr().out
-    assert "mean: difference, row minus column" in said
-    assert "by one fit of all systems" in said
-    assert "alone: share of comparisons that the row wins" in said
-    assert "p (two-sided, holm)" in said
-    assert run([*arguments, "--json"]) == 0
-    by = json.loads(capsys.readouterr().out)["aggregations"]
-    assert by["mean"]["pairwise_alone"] is None
-    assert by["bt"]["pairwise_alone"][0][0] is None
-    assert by["bt"]["pairwise_alone"][0][1] + by["bt"]["pairwise_alone"][1][0] == pytest.approx(1)
 
 
 def test_the_paper_s_tool_gives_pairs_alone(shared):

@@ -73,6 +73,7 @@ def test_medians_of_right_and_wrong_are_not_shown():
     assert card.to_dict()["readings"]["median_of_differences"]["value"] is not None
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize("blocks", [None, 4])
 def test_intervals_of_medians_cover(blocks):
     rng = np.random.default_rng(1)

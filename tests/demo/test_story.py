@@ -64,7 +64,7 @@ def test_the_commands_can_be_pasted(printed, written, monkeypatch, capsys):
     monkeypatch.chdir(written)
     shown = commands(printed)
     assert [words[1] for words in shown] == ["data", "human", "compare", "meta", "judge", "score",
-                                             "report"]  # fmt: skip
+                                             "check", "report"]  # fmt: skip
     for words in shown:
         assert run([*words[1:], "--quiet"]) == 0
         text = capsys.readouterr()
@@ -78,18 +78,12 @@ def test_the_commands_can_be_pasted(printed, written, monkeypatch, capsys):
     assert '"mistakes":true' in page.replace(" ", "")
 
 
-def test_alarms_on_names_are_errors_that_experts_marked(printed):
-    named = re.findall(r"(\w+) writes (.+?) for .+?[;.]", printed)
-    assert len(named) == 3
-    es = with_ratings(embedded.demo_set(texts=True), embedded.ERRORS)
-    index = {name: k for k, name in enumerate(es.segments.ids)}
-    marked = [
-        (one.system, (es.outputs[one.system][index[one.segment]] or "")[one.start : one.end])
-        for one in rated_mistakes(es)
-        if one.side == "output"
-    ]
-    for system, output in named:
-        assert any(system == who and output in text for who, text in marked)
+def test_findings_of_check_stand_in_the_file(printed, written):
+    rows = re.findall(r"line +(\d+), (\w+): .*?([^>(]+?)(?: \(expected .+\))? \[(\w+)\]", printed)
+    assert len({kind for _, kind, *_ in rows}) == 3
+    lines = (written / "Basalt.en").read_text(encoding="utf-8").splitlines()
+    for number, _, output, _ in rows:
+        assert output.strip().rstrip("…") in lines[int(number) - 1]
 
 
 def test_the_folder_says_what_its_files_are(written):

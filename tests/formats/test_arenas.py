@@ -8,13 +8,11 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
-import numpy as np
 import pytest
 
 from steelyard import BattleLog, compare_battles, load
 from steelyard.cli.main import run
 from steelyard.core.errors import InputError
-from steelyard.core.table import dumps
 from steelyard.formats.judged.battle_counts import read_counts
 from steelyard.formats.reading import Read, Reading, read_all
 
@@ -94,16 +92,6 @@ def test_orders_that_differ_tie(first: str, second: str, outcome: float, tmp_pat
     assert has_note(result, "on which the orders differ: a tie") == (first != second)
 
 
-@pytest.mark.parametrize(
-    ("label", "outcome", "weight"),
-    [("A<<B", 1.0, 3), ("A<B", 1.0, 1), ("B=A", 0.5, 1), ("B<A", 0.0, 1), ("B<<A", 0.0, 3)],
-)
-def test_spellings_of_arena_hard(label: str, outcome: float, weight: float, tmp_path: Path) -> None:
-    games = [{"score": label}, {"score": "A>B"}]  # in the first, B is the model
-    log = read(changed(NEW, tmp_path / "x.jsonl", 0, games=games)).value
-    assert (log.outcome[0], log.weight[0]) == (outcome, weight)
-
-
 def test_rows_are_chosen_and_weighed() -> None:
     assert mean_of(NEW)["alpha"] == pytest.approx(9 / 14)
     assert mean_of(NEW, where=[("category", "creative_writing")])["alpha"] == 1
@@ -124,81 +112,11 @@ def test_draws_and_systems_that_meet_themselves(tmp_path: Path, refusal: Refusal
     assert "no battle is left" in refusal(alone)
 
 
-def test_a_plain_table_of_an_arena_is_a_battle_log(tmp_path: Path) -> None:
-    path = tmp_path / "x.csv"
-    path.write_text("model_a,model_b,winner\nA,B,model_a\nB,A,tie (bothbad)\n")
-    result = read(path)
-    assert result.form == "battle log"
-    assert battles(result.value) == [("A", "B", 1.0), ("B", "A", 0.5)]
-
-
-@pytest.mark.parametrize(
-    ("path", "field", "value", "named"),
-    [
-        (SINGLE, "score", "7", "'score'"),
-        (SINGLE, "judge", [], "'judge'"),
-        (SINGLE, "model", None, "'model'"),
-        (PAIRS, "g1_winner", "A", "'g1_winner'"),
-        (NEW, "games", [None], "'games'"),
-        (NEW, "games", [3, None], "'games[0]'"),
-        (NEW, "games", [{"score": "C"}, None], "'games[0].score'"),
-        (VOTES, "anony", "yes", "'anony'"),
-        (VOTES, "winner", "A", "'winner'"),
-        (ANNOTATIONS, "preference", 3, "'preference'"),
-    ],
-)
-def test_an_error_names_the_line_and_the_field(
-    path: Path, field: str, value: Any, named: str, tmp_path: Path, refusal: Refusal
-) -> None:
-    target = changed(path, tmp_path / path.name, 1, **{field: value})
-    line = 1 if path == ANNOTATIONS else 2
-    message = refusal(target)
-    assert message.startswith(f"{target}:{line}: ")
-    assert named in message
-
-
-@pytest.mark.parametrize("cells", ["1,1,0", "0,0,0", "1,0,", "x,0,1"])
-def test_votes_of_kaggle_have_one_winner(cells: str, tmp_path: Path, refusal: Refusal) -> None:
-    header = "id,model_a,model_b,winner_model_a,winner_model_b,winner_tie\n"
-    path = tmp_path / "x.csv"
-    path.write_text(f"{header}1,A,B,1,0,0\n2,A,B,{cells}\n")
-    assert refusal(path).startswith(f"{path}:3: winner_model_a ")
-
-
-def test_scores_join_labels(tmp_path: Path) -> None:
-    labels = tmp_path / "labels.csv"
-    labels.write_text("system,segment,label\nalpha,81/1,3\nbeta,81/1,5\nbeta,85/2,1\n")
-    es = load(SINGLE, labels, human="label")
-    assert (es.human, es.metrics) == (("label",), ("made-judge",))
-    assert es["label"].values[1, es.segments.ids.index("85/2")] == 1
-    assert np.isnan(es["made-judge"].values).sum() == 1
-
-
 def test_a_folder_with_scores_and_pairs(refusal: Refusal) -> None:
     folder = SAMPLES / "fastchat"
     assert 'choose with format="FastChat pairs"' in refusal(folder)
     assert load(folder, format="FastChat scores").n_segments == 12
     assert read_counts(folder).form == "FastChat pairs"  # scores are no battles
-
-
-@pytest.mark.parametrize("path", [PAIRS, HARD / "arena-hard-v2.0", ALPACA, VOTES])
-def test_compare_takes_a_log_with_and_without_battles(path: Path, capsys: Any) -> None:
-    shown = []
-    for asked in (["--battles", str(path)], [str(path)]):
-        assert run(["compare", *asked, "--json", "--bootstrap", "20"]) == 0
-        shown.append(json.loads(capsys.readouterr().out))
-    for key in ("aggregations", "warnings"):
-        assert shown[0][key] == shown[1][key]
-    assert shown[0]["provenance"]["inputs"] == shown[1]["provenance"]["inputs"]
-
-
-def test_notes_and_inputs_are_in_the_result() -> None:
-    result = compare_battles(HARD / "arena-hard-v2.0", intervals=None)
-    assert result.n_battles == 14
-    assert any("counts thrice" in text for text in result.warnings)
-    assert result.provenance is not None
-    names = [(Path(file.path).name, file.format) for file in result.provenance.inputs]
-    assert names == [(f"{name}.jsonl", "Arena-Hard judgments") for name in ("alpha", "beta")]
 
 
 def test_columns_of_another_tools_log(refusal: Refusal) -> None:
@@ -217,19 +135,6 @@ def test_a_log_of_ours_is_not_passed_over(tmp_path: Path, refusal: Refusal) -> N
     assert refusal(read_counts, tmp_path).startswith(f"{tmp_path / 'more.csv'}: ")
     with pytest.raises(InputError, match="a battle log among logs of another format"):
         compare_battles([tmp_path / "more.csv", SAMPLES / "alpaca-eval"])
-
-
-def test_several_logs_are_one(tmp_path: Path) -> None:
-    rows = ["A,B,left,1", "B,A,left,2", "A,C,right,2", "C,B,tie,3"]
-    for name, chosen in (("all", rows), ("0", rows[:2]), ("1", rows[2:])):
-        (tmp_path / f"{name}.csv").write_text("\n".join(["left,right,outcome,unit", *chosen]))
-    folder = HARD / "arena-hard-v0.1"
-    for whole, parts in (
-        (tmp_path / "all.csv", [tmp_path / "0.csv", tmp_path / "1.csv"]),
-        (folder, sorted(folder.rglob("*.jsonl"))),
-    ):
-        results = [compare_battles(paths, n_bootstrap=20).to_dict() for paths in (whole, parts)]
-        assert dumps(results[0]["aggregations"]) == dumps(results[1]["aggregations"])
 
 
 def test_logs_of_ours_go_without_battles_too(tmp_path: Path, capsys: Any) -> None:

@@ -5,13 +5,12 @@ from __future__ import annotations
 import tempfile
 from collections.abc import Callable
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from tests.formats.test_battles import logs, with_another
+from tests.formats.test_battles import logs
 
 from steelyard import BattleLog, save
 from steelyard.formats import tables
@@ -81,58 +80,6 @@ def test_a_longer_log(tmp_path: Path, suffix: str, n_units: int) -> None:
     path = tmp_path / f"x.{suffix}"
     save(made, path)
     same(read_counts(path), from_log(read_any(path)[1]))
-
-
-@pytest.mark.parametrize(
-    ("text", "words"),
-    [
-        ("left,right,outcome\nA,B,left\nA,B\n", ":3: 2 cells, expected 3"),
-        ("left,right,outcome\n", "no rows"),
-        ('left,right,outcome\nA,B,left\n"A,B,left\n', ":3: not valid CSV"),
-        ("", "empty file"),
-        ("left,left,outcome\nA,B,left\n", "occurs twice"),
-        ("a,right,outcome\nA,B,left\n", "no column 'left'"),
-        ("left,model_a,right,outcome\nA,A,B,left\n", "left and model_a"),
-    ],
-)
-def test_broken_tables(tmp_path: Path, refusal: Refusal, text: str, words: str) -> None:
-    path = tmp_path / "x.csv"
-    path.write_text(text, encoding="utf-8")
-    assert (
-        words in refusal(read_counts, path)
-        if words == "no rows"
-        else refusal(read_counts, with_another(path))
-    )
-
-
-GOOD = {"csv": "A,B,left\n", "jsonl": '{"left":"A","right":"B","outcome":1}\n'}
-
-
-@pytest.mark.parametrize("lines", [1, 60_000])  # found at the head of a file, and by DuckDB
-@pytest.mark.parametrize(
-    ("name", "bad", "words"),
-    [
-        ("x.jsonl", b'{"left": }\n', "not valid JSON"),
-        ("x.jsonl", b"[1]\n", "expected a JSON object"),
-    ],
-)
-def test_broken_lines(
-    tmp_path: Path, refusal: Refusal, name: str, bad: bytes, words: str, lines: int
-) -> None:
-    path = tmp_path / name
-    head = b"left,right,outcome\n" if name == "x.csv" else b""
-    path.write_bytes(head + GOOD[name[2:]].encode() * lines * 3 + bad)
-    line = 3 * lines + 1 + bool(head)
-    message = refusal(read_counts, with_another(path))
-    assert message.startswith(f"{path}:{line}: {words}")
-
-
-def test_quotes_and_lines_within_cells(tmp_path: Path, refusal: Refusal) -> None:
-    path = tmp_path / "x.csv"
-    path.write_text('left,text,right,outcome\n"A, ""x""","a\nb",B,left\n\nB,y,C,tie\nB,y,B,tie\n')
-    assert refusal(read_counts, path).startswith(f"{path}:6: 'B' meets itself")
-    path.write_text('left,text,right,outcome\n"A, ""x""","a\nb",B,left\n\nB,y,C,tie\n')
-    assert read_counts(path).systems == ('A, "x"', "B", "C")
 
 
 @pytest.mark.parametrize("suffix", ["csv", "parquet"])
@@ -285,30 +232,6 @@ def test_nothing_in_a_folder_is_left_out(
     assert words in message or "1.CSV.gz is there, too" in message
 
 
-def test_many_short_files(tmp_path: Path) -> None:
-    """They share a database; none is open for long."""
-    import resource
-
-    soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
-    made = random_log(1200, 4, 50)
-    expected = from_log(made, in_order=True)
-    lines = [
-        f"{made.systems[a]},{made.systems[b]},{o},{made.units[u]}"  # type: ignore[index]
-        for a, b, o, u in zip(made.left, made.right, made.outcome, made.unit, strict=True)  # type: ignore[arg-type]
-    ]
-    for k in range(120):
-        text = "\n".join(["left,right,outcome,unit", *lines[10 * k : 10 * k + 10]]) + "\n"
-        (tmp_path / f"{k:03d}.csv").write_text(text, encoding="utf-8")
-    # Knowledge bases of other tests, which are memory maps, stay open in this process.
-    here = Path("/proc/self/fd")
-    already = len(list(here.iterdir())) if here.exists() else 20
-    resource.setrlimit(resource.RLIMIT_NOFILE, (already + 80, hard))
-    try:
-        same(read_counts(tmp_path, in_order=True), expected)
-    finally:
-        resource.setrlimit(resource.RLIMIT_NOFILE, (soft, hard))
-
-
 @pytest.mark.parametrize("odd", ["a[b]c", "*", "what?", "it's"])
 def test_odd_names_of_folders(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, odd: str) -> None:
     made = random_log(1500, 4, 60)
@@ -370,32 +293,6 @@ def test_what_is_not_there_is_named(tmp_path: Path, refusal: Refusal) -> None:
     (tmp_path / "x.csv").write_text(LOG, encoding="utf-8")
     columns = LogColumns(where=(("lang", "de"),))
     assert "no column 'lang'" in refusal(read_counts, tmp_path / "x.csv", columns)
-
-
-def test_odd_texts(tmp_path: Path) -> None:
-    path = tmp_path / "x.tsv"
-    path.write_text('left\tright\toutcome\n"A\tB\tleft\nB\tC\ttie\n', encoding="utf-8")
-    assert read_counts(path).systems == ('"A', "B", "C")
-    path = tmp_path / "x.jsonl"  # whole numbers too long for a double are names
-    row = '{"left":"A","right":"B","outcome":1,"prompt":12345678901234567890%d}\n'
-    path.write_text(row % 1 + row % 2, encoding="utf-8")
-    assert read_counts(path).n_units == 2
-    assert read_counts(with_another(path)).n_units == 3
-
-
-@pytest.mark.parametrize("extra", ["", ",weight"])
-def test_small_folders_count_like_one_file(tmp_path: Path, extra: str) -> None:
-    header = f"left,right,outcome,unit{extra}\n"
-    lines = ["A,B,left,p", "C,B,tie,q", "A,C,right,p", "A,B,right,r"]
-    rows = [f"{line},{k + 0.5}\n" if extra else f"{line}\n" for k, line in enumerate(lines)]
-    whole, folder = tmp_path / "x.csv", tmp_path / "logs"
-    whole.write_text("".join([header, *rows]), encoding="utf-8")
-    folder.mkdir()
-    for k, part in enumerate((rows[:1], rows[1:])):
-        (folder / f"{k}.csv").write_text("".join([header, *part]), encoding="utf-8")
-    for by_unit in (True, False):
-        how: dict[str, Any] = {"by_unit": by_unit, "in_order": True}
-        same(read_counts(folder, **how), read_counts(whole, **how))
 
 
 def test_a_json_list_is_a_log_too(tmp_path: Path) -> None:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import gzip
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -15,7 +14,7 @@ from hypothesis import strategies as st
 from steelyard import BattleLog, save
 from steelyard.data.judgements import encode
 from steelyard.formats import tables
-from steelyard.formats.judged import battle_counts, battles
+from steelyard.formats.judged import battle_counts
 from steelyard.formats.judged.battles import LogColumns
 from steelyard.formats.reading import read_any
 
@@ -26,14 +25,6 @@ Fresh = Callable[[], Path]
 def written(path: Path, text: str) -> Path:
     path.write_bytes(text.encode())
     return path
-
-
-def with_another(path: Path) -> list[Path]:
-    """Put a log beside one in Parquet: both go through DuckDB, however short they are."""
-    other = path.with_name("other.parquet")
-    columns = {"left": ["A"], "right": ["B"], "outcome": ["left"], "weight": ["1"]}
-    tables.write(other, columns | {"prompt": ["p"]})
-    return [path, other]
 
 
 def read(path: Path) -> BattleLog:
@@ -139,51 +130,6 @@ def test_names_of_the_arena(tmp_path: Path) -> None:
         assert log.weight.tolist() == [1.0, 0.0]
 
 
-BAD = [
-    ("A,A,left,1,p", "'A' meets itself"),
-    ("A,B,best,1,p", "outcome 'best', expected"),
-    ("A,B,,1,p", "outcome ''"),
-    ("A,B,1.5,1,p", "outcome '1.5'"),
-    ("A,B,nan,1,p", "outcome 'nan'"),
-    ("A,B,inf,1,p", "outcome 'inf'"),
-    (",B,left,1,p", "column 'left' is empty"),
-    ("A,,left,1,p", "column 'right' is empty"),
-    ("A,B,left,-1,p", "weight -1"),
-    ("A,B,left,x,p", "'x' is not a number"),
-    ("A,B,left,,p", "weight nan"),
-    ("A,B,left,inf,p", "'inf'"),
-    ("A,B,left,1,", "column 'prompt' is empty"),
-]
-
-
-@pytest.mark.parametrize(("bad", "words"), BAD)
-@pytest.mark.parametrize("suffix", ["csv", "tsv", "csv.gz", "jsonl"])
-def test_bad_battles(tmp_path: Path, refusal: Refusal, suffix: str, bad: str, words: str) -> None:
-    """Short logs and those that DuckDB reads are refused in the same words."""
-    header = ["left", "right", "outcome", "weight", "prompt"]
-    rows = [line.split(",") for line in ("A,B,tie,1,p", "B,C,0.25,2,p", bad, "A,C,left,1,q")]
-    path = tmp_path / f"x.{suffix}"
-    if suffix == "jsonl":
-        tables.write(path, {name: [row[k] for row in rows] for k, name in enumerate(header)})
-    else:
-        mark = "\t" if suffix == "tsv" else ","
-        text = "".join(mark.join(row) + "\n" for row in [header, *rows])
-        path.write_bytes(gzip.compress(text.encode()) if suffix.endswith("gz") else text.encode())
-    message = refusal(read_any, path)
-    assert message.startswith(f"{path}:{3 if suffix == 'jsonl' else 4}: ")
-    assert words in message
-    assert refusal(battle_counts.read_counts, with_another(path)) == message
-
-
-@pytest.mark.parametrize("cell", ["true", "false", "[1]", '{"a": 1}', "null", '"x"'])
-def test_bad_outcomes_in_json(tmp_path: Path, refusal: Refusal, cell: str) -> None:
-    rows = [f'{{"left":"A","right":"B","outcome":{x}}}\n' for x in ("1", "0", cell)]
-    path = written(tmp_path / "x.jsonl", "\n" + "".join(rows))
-    message = refusal(read_any, path)
-    assert message.startswith(f"{path}:4: ")
-    assert refusal(battle_counts.read_counts, path) == message
-
-
 @pytest.mark.parametrize(
     ("columns", "line"),
     [
@@ -206,16 +152,6 @@ def test_bad_battles_in_parquet(
     message = refusal(battle_counts.read_counts, path)
     assert message.startswith(f"{path}:{line}: ")
     assert message == refusal(read_any, path)
-
-
-def test_columns_can_be_named(tmp_path: Path, refusal: Refusal) -> None:
-    table = tables.read(written(tmp_path / "x.csv", "one,two,vote\nA,B,tie\n"))
-    log = battles.read(table, LogColumns("one", "two", "vote"))
-    assert log.outcome.tolist() == [0.5]
-    message = refusal(battles.read, table, LogColumns("on", "two", "vote"))
-    assert "did you mean 'one'?" in message
-    both = written(tmp_path / "y.csv", "left,model_a,right,outcome\nA,A,B,tie\n")
-    assert "left and model_a" in refusal(read_any, both)
 
 
 names = st.sampled_from(["A", "b c", "007", "1", "模型", "a,b", "a\nb", "NaN"])

@@ -156,44 +156,6 @@ def test_plain_pairs_and_tables(tmp_path: Path, refusal: Refusal) -> None:
     assert "source file and a target file" in refusal(read_bitext)
 
 
-LAUGHS = '<!DOCTYPE xliff [<!ENTITY a "ha"><!ENTITY b "&a;&a;&a;">]>\n<xliff>&b;</xliff>'
-BAD: dict[str, tuple[str | bytes, str]] = {
-    "laughs.xlf": (LAUGHS, ":1: declares a DTD"),
-    "file.xlf": ('<!DOCTYPE x [<!ENTITY f SYSTEM "file:///etc/passwd">]><xliff/>', ":1: declares"),
-    "parameter.tmx": ('<!DOCTYPE tmx [<!ENTITY % p SYSTEM "x">%p;]><tmx/>', ":1: declares"),
-    "unknown.xlf": ('<!DOCTYPE x SYSTEM "http://e/x.dtd">\n<xliff>&x;</xliff>', ":2: entity '&x;'"),
-    "cut.xlf": ("<xliff>\n<file>", ":2: not valid XML"),
-    "nul.xlf": ("<xliff>\0</xliff>", ":1: not valid XML"),
-    "empty.xlf": ("<xliff/>", ": holds no segment"),
-    "encoding.xlf": ('<?xml version="1.0" encoding="foo"?><xliff/>', ":1: not readable XML"),
-    "page.xml": ("<html/>", ":1: is no XLIFF"),
-    "variant.tmx": ("<tmx><header/><body><tu>\n<tuv><seg>a</seg></tuv></tu></body></tmx>", ":2: "),
-    "quote.po": ('msgid "a"\nmsgstr "b\n', ":2: not valid PO"),
-    "words.po": ('msgid "a"\nhello\n', ":2: not valid PO"),
-    "order.po": ('msgstr "a"\nmsgid "b"\n', ":1: not valid PO"),
-    "charset.po": ('msgid ""\nmsgstr "charset=foo"\n', ": charset 'foo' is unknown"),
-    "bytes.po": (b'msgid ""\nmsgstr "charset=utf-8"\n\nmsgid "\xe4"\nmsgstr ""\n', ":4: not utf-8"),
-    "terms.tbx": (LAUGHS.replace("xliff", "tbx"), ":1: declares a DTD"),
-    "lang.tbx": (
-        "<tbx><conceptEntry>\n<langSec><term>a</term></langSec></conceptEntry></tbx>",
-        ":2: 'langSec' without",
-    ),
-    "none.tbx": ("<tbx/>", ": has no terms of two languages"),
-    "blank.csv": ("source,target\na,b\n,c\n", ":3: column 'source' is empty"),
-    "lacks.csv": ("source,target\na,\n", ":2: 'a' has no translation"),
-    "columns.csv": ("x,forbidden\na,b\n", ": no column 'source'"),
-}
-
-
-@pytest.mark.parametrize("name", BAD)
-def test_bad_files_end_with_one_line(name: str, tmp_path: Path, refusal: Refusal) -> None:
-    content, message = BAD[name]
-    path = tmp_path / name
-    path.write_bytes(content if isinstance(content, bytes) else content.encode())
-    read = read_glossary if name.endswith((".tbx", ".csv")) else read_bitext
-    assert refusal(read, path).startswith(f"{path}{message}")
-
-
 def test_many_laughs_cost_nothing(tmp_path: Path, refusal: Refusal) -> None:
     entities = "".join(f'<!ENTITY e{k} "{f"&e{k - 1};" * 10}">' for k in range(1, 40))
     path = tmp_path / "a.xlf"

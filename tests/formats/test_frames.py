@@ -172,13 +172,6 @@ def test_bad_frames(refusal: Refusal, frame: Any, words: list[str]) -> None:
         assert word in message
 
 
-def test_bad_frame_names_the_row(refusal: Refusal) -> None:
-    frame = pl.DataFrame({"system": ["A", "A"], "segment": [1, 1], "x": [1.0, 2.0]})
-    message = refusal(load, frame)
-    assert message.startswith("<frame>:2: ")
-    assert "line 1" in message
-
-
 def test_judgements_in_a_frame_are_refused_by_load(refusal: Refusal) -> None:
     frame = pl.DataFrame({"left": ["A"], "right": ["B"], "outcome": ["tie"]})
     assert "battle log" in refusal(load, frame)

@@ -56,42 +56,6 @@ def test_order_of_inputs_does_not_matter(table: Write) -> None:
     assert load(one, two).identical(load(two, one))
 
 
-@pytest.mark.parametrize("first", [0, 1])
-def test_zero_based_against_one_based(table: Write, refusal: Refusal, first: int) -> None:
-    one = table("a", ["A"], range(first, first + 5), "x")
-    two = table("b", ["A"], range(1 - first, 6 - first), "y")
-    message = refusal(one, two)
-    assert str(one) in message
-    assert f"from {first} to {first + 4}" in message
-    assert f"from {1 - first} to {5 - first}" in message
-
-
-def test_missing_segments_are_no_shift(table: Write) -> None:
-    es = load(table("a", ["A"], range(5), "x"), table("b", ["A"], range(1, 5), "y"))
-    assert es.segments.ids == ("0", "1", "2", "3", "4")
-
-
-def test_no_shared_system(table: Write, refusal: Refusal) -> None:
-    message = refusal(table("a", ["A", "B"], [1]), table("b", ["a", "b"], [1], "y"))
-    assert "shares no system" in message
-    assert "'A', 'B'" in message
-    assert "'a', 'b'" in message
-
-
-def test_no_shared_segment(table: Write, refusal: Refusal) -> None:
-    message = refusal(table("a", ["A"], ["s1", "s2"]), table("b", ["A"], ["d1", "d2"], "y"))
-    assert "shares no segment" in message
-    assert "'s1', 's2'" in message
-    assert "'d1', 'd2'" in message
-
-
-def test_conflicting_values(table: Write, refusal: Refusal) -> None:
-    one, two = table("a", ["A", "B"], [1, 2]), table("b", ["B"], [2], plus=0.5)
-    message = refusal(one, two)
-    for word in ("'x'", str(two), "0.5", "11", "'B'"):
-        assert word in message
-
-
 def test_zero_and_minus_zero_conflict_or_keep_the_first(tmp_path: Path) -> None:
     one, two = tmp_path / "a.csv", tmp_path / "b.csv"
     one.write_text("system,segment,x\nA,1,0.0\n")
@@ -108,45 +72,6 @@ def test_system_table_joins_by_system(table: Write, tmp_path: Path) -> None:
     assert es["x"].system_scores.tolist() == [7.0, 5.0]
     assert es["x"].values.tolist() == [[0.0], [10.0]]
     assert not es["y"].has_segments
-
-
-def test_conflicting_language_pairs(tmp_path: Path, refusal: Refusal) -> None:
-    for lp in ("en-de", "zh-en"):
-        (tmp_path / f"{lp}.csv").write_text(f"lp,system,segment,{lp}\n{lp},A,1,1\n")
-    message = refusal(tmp_path / "en-de.csv", tmp_path / "zh-en.csv")
-    assert "'zh-en'" in message
-    assert "'en-de'" in message
-
-
-@pytest.mark.parametrize(
-    ("one", "two", "word"),
-    [
-        ('"src":"a"', '"src":"b"', "sources"),
-        ('"doc":"a"', '"doc":"b"', "documents"),
-        ('"domain":"a"', '"domain":"b"', "domains"),
-        ('"refs":{"refA":"a"}', '"refs":{"refA":"b"}', "refA"),
-        ('"src":"s"', '"src":"s"', ""),
-    ],
-)
-def test_conflicting_texts(tmp_path: Path, refusal: Refusal, one: str, two: str, word: str) -> None:
-    paths = []
-    for name, text in (("a", one), ("b", two)):
-        paths.append(tmp_path / f"{name}.jsonl")
-        paths[-1].write_text(f'{{"seg":1,{text},"out":{{"A":"x"}}}}\n')
-    if word:
-        message = refusal(*paths)
-        assert word in message
-        assert "'b'" in message
-        assert "'a'" in message
-    else:
-        assert load(*paths).segments.sources == ("s",)
-
-
-def test_reference_as_a_system_has_its_text(table: Write, tmp_path: Path) -> None:
-    texts = tmp_path / "t.jsonl"
-    texts.write_text('{"seg":1,"refs":{"refA":"r"},"out":{"A":"a"}}\n')
-    es = load(table("a", ["A", "refA"], [1]), texts)
-    assert es.outputs == {"A": ("a",), "refA": ("r",)}
 
 
 def test_sets_and_frames_join_too(table: Write) -> None:

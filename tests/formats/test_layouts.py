@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -16,26 +16,6 @@ from steelyard.formats import tables
 from steelyard.formats.save import NAMED
 
 Refusal = Callable[..., str]
-
-
-def table(path: Path, **columns: Any) -> Path:
-    tables.write(path, {name.replace("__", ":"): cells for name, cells in columns.items()})
-    return path
-
-
-BASE = {"system": ["B", "A", "B"], "segment": ["2", "1", "10"]}
-SCORES = {"x": np.array([0.5, 0.25, 0.125])}
-
-
-def test_language_pair_can_be_given(tmp_path: Path) -> None:
-    assert load(table(tmp_path / "x.csv", **BASE, **SCORES), lp="en-de").language_pair == "en-de"
-
-
-def test_wide_table_needs_a_system(tmp_path: Path, refusal: Refusal) -> None:
-    described = table(tmp_path / "x.csv", segment=["1"], doc=["d"])
-    assert "system" in refusal(described)
-    scores = table(tmp_path / "y.csv", segment=["1"], A=[0.5])
-    assert load(scores, described).segments.documents == ("d",)
 
 
 @pytest.mark.parametrize("suffix", ["csv", "tsv", "jsonl", "parquet"])
@@ -69,47 +49,7 @@ def test_text_layout(tmp_path: Path) -> None:
     assert es.systems == ("A", "B")
 
 
-def test_documents_stay_together(tmp_path: Path) -> None:
-    path = tmp_path / "x.csv"
-    ids, documents = ["1", "2", "3", "4"], ["a", "b", "a", "b"]
-    tables.write(path, {"system": ["A"] * 4, "segment": ids, "doc": documents, "x": np.arange(4.0)})
-    es = load(path)
-    assert es.segments.ids == ("1", "3", "2", "4")
-    assert es["x"].values.tolist() == [[0.0, 2.0, 1.0, 3.0]]
-
-
 # Which scores are human.
-
-
-@pytest.fixture
-def inputs(tmp_path: Path) -> Mapping[str, Path]:
-    cells = {"system": ["A", "B"], "segment": ["1", "1"]}
-    one = np.array([1.0, 2.0])
-    return {
-        "human": table(tmp_path / "human.csv", **cells, mqm=one, esa=one),
-        "metric": table(tmp_path / "metric.csv", **cells, chrF=one, BLEU=one),
-        "all": table(tmp_path / "all.csv", **cells, mqm=one, esa=one, chrF=one),
-        "system": table(tmp_path / "sys.csv", system=["A", "B"], mqm=one, chrF=one, COMET=one),
-        "text": _texts(tmp_path / "text.jsonl"),
-    }
-
-
-def _texts(path: Path) -> Path:
-    path.write_text('{"seg":"1","src":"s","refs":{"refA":"r"},"out":{"A":"a","B":"b"}}\n')
-    return path
-
-
-def test_kind_says_more(inputs: Mapping[str, Path]) -> None:
-    sources = (inputs["human"], inputs["metric"])
-    assert load(*sources, kind={"human": ["esa"]}).human == ("esa",)
-    assert load(*sources, human="mqm", kind={"metric": ["esa"]}).human == ("mqm",)
-    assert load(*sources, human="mqm", kind={"human": ["BLEU"]}).human == ("BLEU", "esa", "mqm")
-
-
-def test_lower_is_better(inputs: Mapping[str, Path]) -> None:
-    es = load(inputs["metric"], lower_is_better=["BLEU"])
-    assert [es[name].higher_is_better for name in ("BLEU", "chrF")] == [False, True]
-    assert es["BLEU"].oriented.tolist() == [[-1.0], [-2.0]]
 
 
 def test_uses_are_told_by_names_and_never_for_people(tmp_path: Path) -> None:
@@ -140,24 +80,6 @@ def test_uses_know_references_of_another_input(tmp_path: Path) -> None:
 
 
 # What is kept.
-
-
-def test_domain_where_and_ignore(tmp_path: Path) -> None:
-    path = tmp_path / "x.csv"
-    rows = {"year": ["1", "1", "2", "2"], "system": ["A"] * 4, "segment": ["1", "2", "1", "2"]}
-    notes = ["good", "bad", "ugly", "fine"]
-    domains = ["news", "talk", "news", "talk"]
-    tables.write(path, {**rows, "domain": domains, "note": notes, "x": np.arange(4.0)})
-    es = load(path, where={"year": "2"}, ignore=["note"])
-    assert es["x"].values.tolist() == [[2.0, 3.0]]
-    assert list(es.scores) == ["x"]
-    assert load(path, where=[("year", "1")], ignore=["note"], domain="talk").segments.ids == ("2",)
-
-
-def test_ignored_column_may_stand_in_one_input_only(tmp_path: Path) -> None:
-    one = table(tmp_path / "1.csv", **BASE, x=[1.0, 2.0, 3.0], note=["a", "b", "c"])
-    two = table(tmp_path / "2.csv", **BASE, y=[1.0, 2.0, 3.0])
-    assert list(load(one, two, ignore=["note"]).scores) == ["x", "y"]
 
 
 # Writing.

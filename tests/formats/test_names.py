@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import re
 from collections.abc import Callable
 from pathlib import Path
@@ -175,19 +174,6 @@ def test_no_name_is_blank(tmp_path: Path, name: str) -> None:
     ):
         with pytest.raises(UsageError, match=f"{re.escape(found)}, expected names"):
             make()
-
-
-@pytest.mark.parametrize("name", ["", " "])
-def test_no_key_or_column_is_blank(tmp_path: Path, name: str) -> None:
-    long = {"system": ["A", "B"], "segment": ["1", "1"], name or " ": [1.0, 2.0]}
-    path = tmp_path / "x.parquet"
-    tables.write(path, long, names=("system", "segment"))
-    with pytest.raises(InputError, match=r"x.parquet:1: column 3 of the header has no name"):
-        load(path)
-    text = tmp_path / "x.jsonl"
-    text.write_text(json.dumps({"seg": "1", "out": {name: "a", "B": "b"}}))
-    with pytest.raises(InputError, match=r"x.jsonl:1: 'out': '.*' should be a name with a text"):
-        load(text)
 
 
 @pytest.mark.parametrize("column", ["left", "right", "unit"])

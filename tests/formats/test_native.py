@@ -198,14 +198,6 @@ def test_integers_that_no_double_holds(tmp_path: Path, refusal: Refusal, value: 
     assert "2^53" in message
 
 
-@pytest.mark.parametrize("kind", [pl.Int32, pl.UInt8, pl.String, pl.Categorical])
-def test_types_of_names(tmp_path: Path, kind: Any) -> None:
-    path = tmp_path / "x.parquet"
-    names = pl.Series(["7", "10"]).cast(kind)
-    pl.DataFrame({"system": ["A", "A"], "segment": names, "x": [0.5, 0.25]}).write_parquet(path)
-    assert load(path).segments.ids == ("7", "10")
-
-
 @pytest.mark.parametrize(
     "text", ["", "x", "5", "{}", "[]", "[1, 2, 3]", '["a"]', '["system", "segment", "system"]',
              '["system", "segment", ""]', "[" * 50_000],
@@ -219,12 +211,3 @@ def test_a_list_of_columns_that_is_none(tmp_path: Path, text: str) -> None:
         assert str(error).startswith(str(path))  # noqa: PT017
     else:
         assert es["x"].values.tolist() == [[0.5], [0.25]]
-
-
-def test_parquet_without_rows_or_columns(tmp_path: Path, refusal: Refusal) -> None:
-    path = tmp_path / "x.parquet"
-    pl.DataFrame({name: [] for name in ROWS}).write_parquet(path)
-    assert "no rows" in refusal(path)
-    assert "no such file" in refusal(tmp_path / "y.parquet")
-    (tmp_path / "z.parquet").mkdir()
-    refusal(tmp_path / "z.parquet")

@@ -11,10 +11,7 @@ import numpy as np
 import pytest
 
 from steelyard import EvalSet, load
-from steelyard.cli.main import run
-from steelyard.data.judgements import ErrorSpan
 
-LOG = Path(__file__).parent / "samples" / "pearmut" / "data" / "annotations" / "made_up_esa.jsonl"
 Refusal = Callable[..., str]
 
 
@@ -32,29 +29,6 @@ def written(path: Path, *entries: Any) -> Path:
 @pytest.fixture
 def read(tmp_path: Path) -> Callable[..., EvalSet]:
     return lambda *entries: load(written(tmp_path / "x.jsonl", *entries))
-
-
-def test_a_span_behind_the_end_is_an_omission(read: Any) -> None:
-    spans = [{"start_i": 9, "end_i": 9, "severity": "minor"},
-             {"start_i": 10, "end_i": 10, "severity": "minor"},
-             {"start_i": 3, "end_i": 4, "severity": "major", "category": "style"}]  # fmt: skip
-    es = read(entry(annotation=[{"A": {"score": 50, "error_spans": spans}}]))
-    assert es.ratings["human"].errors == (
-        (
-            ErrorSpan("", "minor", None, None),
-            ErrorSpan("instructions fault", "minor", None, None),
-            ErrorSpan("style", "major", 3, 4),
-        ),
-    )
-    assert any("1 span behind the end of the output" in note for note in es.notes)
-
-
-def test_documents_without_ids_are_told_by_their_texts(read: Any) -> None:
-    other = {"src": "Bye.", "tgt": {"A": "Tja.", "B": "Na."}}
-    es = read(entry("u1"), entry("u2"), entry("u3", item=[other]))
-    assert set(es.segments.ids) == {"doc0.2/0", "doc0/0"}
-    assert sorted(es.segments.sources) == ["Bye.", "Hi."]
-    assert len(es.ratings["human"]) == 6
 
 
 def test_a_person_may_meet_a_document_again_with_other_systems(read: Any) -> None:
@@ -90,89 +64,9 @@ def test_a_person_may_meet_a_document_again_with_other_systems(read: Any) -> Non
     assert set(es.segments.domains) == {"news"}
 
 
-@pytest.mark.parametrize(
-    ("entries", "values"),
-    [
-        ([entry(), entry("u2"), entry(annotation=[None])], [50, 60]),  # u1 takes it back
-        ([entry(), {"user_id": "u1", "annotation": "__RESET__"}, entry("u2")], [50, 60]),
-        ([entry(), entry("u1", "tutorial_0"), entry("u1", "welcome_0")], [50, 60]),
-        (
-            [entry() | {"item": entry()["item"][0], "annotation": entry()["annotation"][0]}],
-            [50, 60],
-        ),
-        ([entry(annotation=[{"A": {"sliders": {"x": 40, "y": 80, "z": None}}}])], [60]),
-    ],
-    ids=["taken back", "reset", "no data", "older", "sliders"],
-)
-def test_what_counts(read: Any, entries: list[Any], values: list[float]) -> None:
-    assert read(*entries).ratings["human"].value.tolist() == values
-
-
-def test_a_log_without_any_score_is_mqm(read: Any) -> None:
-    empty: dict[str, Any] = {"score": None, "error_spans": []}
-    es = read(entry(annotation=[{"A": empty, "B": empty}]))
-    assert not es.scores
-    assert es.ratings["human"].errors == ((), ())
-
-
-def test_forms_gaps_and_attention_checks_are_counted(read: Any) -> None:
-    items = [{"item_id": n, "src": n, "tgt": {"A": n}} for n in "abcd"]
-    judged = [None, "yes", {"A": None}, {"A": {"score": 5, "error_spans": []}}]
-    checks = [
-        entry("u1", item_i="random_0", validations=[True]),
-        entry("u1", item_i="random_1", validations=[False]),
-        entry("u2", item_i="random_0", validations=[None]),
-    ]
-    es = read(entry(item=items, annotation=judged), *checks)
-    assert (len(es.ratings["human"]), es.n_segments) == (1, 2)
-    notes = "\n".join(es.notes)
-    for what in ("item without an answer", "item with the answer of a form", "output without an"):
-        assert f"1 {what}" in notes
-    assert "attention checks passed: u1 1 of 2, u2 0 of 0" in notes
-
-
 def test_one_of_several_campaigns_is_chosen(tmp_path: Path, refusal: Refusal) -> None:
     path = tmp_path / "annotations.json"
     path.write_text(json.dumps({"one": [entry()], "two": [entry(), entry("u2")]}))
     assert 'choose one with where={"campaign": "one"}' in refusal(path)
     assert len(load(path, where={"campaign": "two"}).ratings["human"]) == 4
     assert "no campaign 'three'" in refusal(path, where={"campaign": "three"})
-
-
-@pytest.mark.parametrize(
-    ("change", "words"),
-    [
-        ({"user_id": None}, "'user_id' is None, expected a name"),
-        ({"item_i": []}, "'item_i' is [], expected a name"),
-        ({"item": 5}, "'item' is 5, expected a list"),
-        ({"annotation": []}, "expected a list of 1, as many as items"),
-        ({"annotation": 5}, "'annotation' is 5, expected a list"),
-        ({"annotation": [{"A": 5}]}, "'annotation[0].A' is 5, expected an object"),
-        ({"annotation": [{"A": {"score": "x"}}]}, "'annotation[0].A.score' is 'x'"),
-        ({"annotation": [{"A": {"error_spans": 1}}]}, "expected a list"),
-        ({"annotation": [{"A": {"error_spans": [{"start_i": "a"}]}}]}, "expected a whole number"),
-        ({"actions": [{"time": "x"}]}, "'actions[0].time' is 'x'"),
-        ({"item": [{"src": 5, "tgt": {}}]}, "'item[0].src' is 5"),
-        ({"item": [{"src": "a", "tgt": "b"}]}, "'item[0].tgt' is 'b', expected an object"),
-        ({"item_i": "random_0", "validations": [5]}, "expected a list of true, false or null"),
-    ],
-)
-def test_bad_logs_are_refused(
-    tmp_path: Path, refusal: Refusal, change: dict[str, Any], words: str
-) -> None:
-    path = written(tmp_path / "x.jsonl", entry("u0"), entry() | change)
-    message = refusal(path)
-    assert f"{path}:2" in message
-    assert words in message
-
-
-def test_human_evaluation_from_the_command_line(capsys: Any, tmp_path: Path) -> None:
-    assert run(["human", str(LOG), "--protocol", "esa", "--json"]) == 0
-    result = json.loads(capsys.readouterr().out)
-    assert [system["system"] for system in result["systems"]] == ["sysA", "sysB"]
-    out = tmp_path / "out.parquet"
-    command = ["data", "convert", str(LOG), str(out), "--lp", "en-de"]
-    assert run([*command, "--anonymise-raters"]) == 0
-    again = load(out)
-    assert again.ratings["human"].raters == ("rater1", "rater2")
-    assert again["human"].values[0, 0] == (97 + 90) / 2

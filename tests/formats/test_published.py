@@ -19,7 +19,6 @@ from steelyard.formats.save import anonymous
 
 SAMPLES = Path(__file__).parent / "samples"
 UNIFIED = SAMPLES / "wmt-unified" / "genmt-humeval.jsonl"
-OLDER = SAMPLES / "wmt-unified" / "genmt-humeval.human1-human2.jsonl"
 STANDALONE = SAMPLES / "mtme" / "standalone.ratings.jsonl"
 RATING = SAMPLES / "mtme" / "human-scores" / "de-en.mqm.merged.seg.rating"
 Refusal = Callable[..., str]
@@ -48,42 +47,6 @@ def named(ratings: Ratings, system: str, segment: str) -> list[tuple[str, float,
     ]
 
 
-@pytest.mark.parametrize(
-    ("source", "change", "words"),
-    [
-        (UNIFIED, {"doc_id": "a_#_b"}, "expected LP_#_domain_#_document_#_segment"),
-        (UNIFIED, {"doc_id": 7}, "expected text or null"),
-        (UNIFIED, {"doc_id": "de-en_US_#_news_#_doc0_#_0"}, "stands on an earlier line already"),
-        (UNIFIED, {"src_text": 7}, "'src_text' is 7, expected text or null"),
-        (UNIFIED, {"tgt_text": []}, "'tgt_text' is [], expected an object"),
-        (UNIFIED, {"tgt_text": {"sysA": 1}}, "'tgt_text.sysA' is 1, expected text or null"),
-        (UNIFIED, {"scores": 5}, "'scores' is 5, expected an object"),
-        (UNIFIED, {"scores": {"A": 5}}, "'scores.A' is 5, expected a list"),
-        (UNIFIED, {"scores": {"A": [5]}}, "'scores.A[0]' is 5, expected an object"),
-        (UNIFIED, {"scores": {"A": [{"score": "x"}]}}, "'scores.A[0].score' is 'x'"),
-        (UNIFIED, {"scores": {"A": [{"score": 1, "annotator": []}]}}, "expected a name"),
-        (UNIFIED, {"scores": {"A": [{"score": 1, "times": ["a"]}]}}, "times[0]' is 'a'"),
-        (UNIFIED, {"scores": {"A": [{"errors": [{"start_i": 1.5}]}]}}, "a whole number"),
-        (UNIFIED, {"scores": {"A": {"human1": []}}}, "'scores.A.human1' is []"),
-        (STANDALONE, {"errors": 5}, "'errors' is 5, expected a list"),
-        (STANDALONE, {"errors": [5]}, "expected an object"),
-        (STANDALONE, {"errors": [{"category": 1, "severity": None}]}, "text or null"),
-        (STANDALONE, {"system_id": []}, "'system_id' is [], expected a name"),
-        (STANDALONE, {"segment_id": True}, "'segment_id' is True"),
-        (STANDALONE, {"source": 3}, "'source' is 3"),
-        (STANDALONE, {"segment_id": 0}, "source of segment '0' is"),
-    ],
-)
-def test_bad_records_are_refused_with_their_line(
-    tmp_path: Path, refusal: Refusal, source: Path, change: dict[str, Any], words: str
-) -> None:
-    records = rows(source)[:2]
-    path = written(tmp_path / "x.jsonl", [records[0], records[1] | change])
-    message = refusal(path)
-    assert f"{path}:2" in message
-    assert words in message
-
-
 # WMT unified.
 
 
@@ -100,70 +63,20 @@ def test_several_language_pairs_are_chosen_from(tmp_path: Path, refusal: Refusal
     assert "no input has a column 'year'" in refusal(UNIFIED, where={"year": "1"})
 
 
-def test_segments_that_documents_number_anew_go_by_doc_id(tmp_path: Path) -> None:
-    records = rows(UNIFIED)[:2]
-    records[1]["doc_id"] = "de-en_US_#_news_#_doc7_#_0"
-    es = load(written(tmp_path / "x.jsonl", records))
-    assert es.segments.ids == ("de-en_US_#_news_#_doc0_#_0", "de-en_US_#_news_#_doc7_#_0")
-    assert any("go by doc_id" in note for note in es.notes)
-
-
-def test_a_unified_file_comes_back(tmp_path: Path) -> None:
-    es = load(UNIFIED)
-    out = tmp_path / "x.parquet"
-    assert save(es, out) == []
-    assert load(out).identical(es)
-
-
-def test_judgements_without_an_annotator_are_of_several_people(tmp_path: Path) -> None:
-    judged = {"A": [{"score": 1}, {"score": 3}, {"score": 5, "annotator": "r"}, {"score": 7}]}
-    record = rows(UNIFIED)[0] | {"tgt_text": {"A": "x"}, "scores": judged}
-    path = written(tmp_path / "x.jsonl", [record])
-    es = load(path)
-    found = {name: value for name, value, *_ in named(es.ratings["human"], "A", "0")}
-    assert found == {"unknown-1": 1, "unknown-2": 3, "r": 5, "unknown-4": 7}
-    said = "3 judgements without an annotator: the k-th of an output is by unknown-k"
-    assert f"{path}: {said}" in es.notes
-
-
-def test_a_metric_joins_a_unified_file(tmp_path: Path) -> None:
-    table = tmp_path / "metric.csv"
-    lines = [f"{s},{i},{v + i}" for v, s in enumerate(("sysA", "sysB")) for i in range(6)]
-    table.write_text("system,segment,chrF\n" + "\n".join(lines) + "\n")
-    es = load(UNIFIED, table, human="ESA")
-    assert (es.human, es.metrics, es.n_segments) == (("ESA",), ("chrF",), 6)
-
-
 # Standalone ratings.
 
 
-def test_all_but_the_texts_may_be_null(tmp_path: Path) -> None:
-    bare = [
-        {"source": r["source"], "hypothesis": r["hypothesis"], "errors": []}
-        for r in rows(STANDALONE)[:6]
-    ]
-    es = load(written(tmp_path / "palm.mqm.jsonl", bare))
-    assert (es.systems, es.segments.ids) == (("palm",), ("0", "1", "2", "3", "4", "5"))
-    assert any("segments are numbered by their sources" in note for note in es.notes)
-    assert any("system_id is null in 6 ratings: the system is 'palm'" in n for n in es.notes)
-
-
-def test_segments_of_standalone_ratings_may_be_numbered_by_document(tmp_path: Path) -> None:
-    records = rows(STANDALONE)
-    for record in records:
-        record["segment_id"] %= 3
-    es = load(written(tmp_path / "x.jsonl", records))
-    assert es.segments.ids == ("doc0/0", "doc0/1", "doc0/2", "doc1/0", "doc1/1", "doc1/2")
-    assert any("DOCUMENT/ID" in note for note in es.notes)
-
-
-def test_languages_of_standalone_ratings_are_chosen(tmp_path: Path, refusal: Refusal) -> None:
-    records = rows(STANDALONE)
-    others = [r | {"tgt_lang": "fr"} for r in records[:3]]
-    path = written(tmp_path / "x.jsonl", records + others)
-    assert "found: de-en, de-fr" in refusal(path)
-    assert len(load(path, lp="de-fr").ratings["human"]) == 3
-    assert len(load(path, where={"lp": "de-fr", "rater_id": "rater2"}).ratings["human"]) == 1
+def test_standalone_ratings_by_pair_document_and_line(tmp_path: Path, refusal: Refusal) -> None:
+    records = [r | {"segment_id": r["segment_id"] % 3} for r in rows(STANDALONE)]
+    path = written(tmp_path / "x.jsonl", records)
+    ids = ("doc0:0", "doc0:1", "doc0:2", "doc1:0", "doc1:1", "doc1:2")
+    assert read_any(path)[1].segments == ids
+    written(path, rows(STANDALONE) + [r | {"tgt_lang": "fr"} for r in records[:3]])
+    assert "mixes 2 language pairs (de-en, de-fr)" in refusal(read_any, path)
+    assert len(read_any(path, Reading(lp="de-fr"))[1]) == 3
+    bare = [{key: r[key] for key in ("source", "hypothesis", "errors")} for r in records[:6]]
+    ratings = read_any(written(tmp_path / "palm.mqm.jsonl", bare))[1]
+    assert (ratings.systems, ratings.segments) == (("palm",), tuple("012345"))
 
 
 # Anonymous raters.
@@ -188,15 +101,6 @@ def test_the_key_to_raters_tells_who_is_who() -> None:
     assert made.ratings["ESA"].renamed_raters(key).identical(es.ratings["ESA"])
 
 
-def test_more_than_nine_raters_keep_their_order() -> None:
-    names = [f"{n:02d}" for n in range(12)]
-    one = Ratings.from_labels(["A"] * 12, ["1"] * 12, names, np.arange(12.0))
-    made, key = anonymous(one)
-    assert isinstance(made, Ratings)
-    assert made.raters[:3] == ("rater1", "rater10", "rater11")
-    assert made.renamed_raters(key).identical(one)
-
-
 def test_rankings_are_made_anonymous_and_battles_have_no_raters(refusal: Refusal) -> None:
     code = np.zeros(1, dtype=np.int32)
     rank = np.array([[1.0, 2.0]])
@@ -204,7 +108,7 @@ def test_rankings_are_made_anonymous_and_battles_have_no_raters(refusal: Refusal
     made, _ = anonymous(one)
     assert isinstance(made, Rankings)
     assert made.raters == ("rater1",)
-    es = load(STANDALONE)
+    es = load(UNIFIED)
     bare = EvalSet(es.systems, es.segments)
     assert "names no raters" in refusal(anonymous, bare)
 
@@ -219,14 +123,6 @@ def test_convert_makes_raters_anonymous(tmp_path: Path, capsys: Any) -> None:
     assert run(command) == 2
 
 
-def test_convert_makes_raters_of_a_table_anonymous(tmp_path: Path) -> None:
-    table = tmp_path / "da.csv"
-    table.write_text("rater,system,segment,score\nAnn,A,1,50\nBo,A,1,60\n")
-    out = tmp_path / "out.csv"
-    assert run(["data", "convert", str(table), str(out), "--anonymise-raters"]) == 0
-    assert read_any(out)[1].raters == ("rater1", "rater2")
-
-
 # Rating files.
 
 
@@ -236,28 +132,6 @@ def test_without_a_rater_the_file_is_one(tmp_path: Path) -> None:
     other = tmp_path / "ratings.txt"  # known by its lines
     other.write_bytes(path.read_bytes())
     assert read_any(other)[1].raters == ("ratings.txt",)
-
-
-@pytest.mark.parametrize(
-    ("text", "words"),
-    [
-        ("A\tNone\nA\n", ":2: expected SYSTEM, JSON or None[, RATER]"),
-        ('A\t{"errors": []}\nA\t[]\n', ":2: expected an object with 'errors' or None"),
-        ('A\t{"errors": []}\nA\tnull\n', ":2: expected an object with 'errors' or None"),
-        ('A\t{"errors": []}\nA\t{"errors": 5}\n', ":2: 'errors' should be a list"),
-        ('A\t{"errors": []}\nA\t{"errors": [\n', ":2: not valid JSON"),
-        ('A\t{"errors": []}\nA\tNone\nB\tNone\n', "1 lines of 'B', expected 2 as of 'A'"),
-        ("A\tNone\n", "holds no rating"),
-        ("", "holds no rating"),
-        ('\t{"errors": []}\n', ":1: column 'system' is empty"),
-    ],
-)
-def test_bad_rating_files_are_refused(
-    tmp_path: Path, refusal: Refusal, text: str, words: str
-) -> None:
-    path = tmp_path / "x.seg.rating"
-    path.write_text(text)
-    assert words in refusal(read_any, path)
 
 
 def test_files_of_two_language_pairs_are_not_put_together(tmp_path: Path, refusal: Refusal) -> None:

@@ -10,7 +10,6 @@ from typing import Any
 import numpy as np
 import pytest
 
-from mtme_folders import write_mtme
 from steelyard import BattleLog, EvalSet, Rankings, Ratings, load, save
 from steelyard.formats.entities import EntityAnnotations
 from steelyard.formats.reading import Reading, read_any
@@ -61,34 +60,10 @@ def test_wmt23_ratings_give_the_scores(wmt23: EvalSet) -> None:
         assert total == pytest.approx(scores[system, segment], abs=1e-9)
 
 
-def test_wmt23_comes_back_from_a_folder(wmt23: EvalSet, tmp_path: Path) -> None:
-    folder = tmp_path / "wmt23"
-    bare = replace(wmt23, ratings={})
-    assert load(write_mtme(bare, folder)).identical(bare)
-
-
 def test_wmt23_comes_back_from_a_native_file(wmt23: EvalSet, tmp_path: Path) -> None:
     path = tmp_path / "wmt23.parquet"
     assert save(wmt23, path) == []
     assert load(path).identical(wmt23)
-
-
-def test_wmt23_comes_back_from_a_long_table(wmt23: EvalSet, tmp_path: Path) -> None:
-    es = replace(wmt23.select(scores=["mqm", "BLEU-refA", "chrF-refA"]), ratings={})
-    scores = {name: replace(table, system_scores=None) for name, table in es.scores.items()}
-    es = replace(es, scores=scores)
-    for suffix in ("csv", "parquet"):
-        path = tmp_path / f"x.{suffix}"
-        save(es, path, to="long")
-        assert load(path, human="mqm").identical(es)
-
-
-def test_wmt23_comes_back_from_a_frame(wmt23: EvalSet) -> None:
-    kept = [name for name in wmt23.scores if wmt23[name].has_segments]
-    scores = {name: replace(wmt23[name], system_scores=None) for name in kept}
-    es = replace(wmt23, scores=scores, ratings={})
-    frame = es.to_frame("polars", texts=True)
-    assert load(frame, lp="en-de", kind={"human": es.human}).identical(es)
 
 
 @pytest.mark.parametrize(

@@ -29,6 +29,6 @@ def test_names_are_taken_once() -> None:
 
 @pytest.mark.parametrize("form", TABLES, ids=lambda form: form.name)
 def test_marks_are_roles(form: TableFormat) -> None:
-    known = {*columns._ROLES, "places", "texts", "nested"}
+    known = {*columns.ASSIGNED, "rating", "places", "texts", "nested"}
     words = {word.removeprefix("-") for mark in form.marks for word in mark.split()}
     assert {word for word in words if not word.startswith(".")} <= known

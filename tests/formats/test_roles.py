@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable
 from pathlib import Path
 from typing import Any
 
@@ -76,42 +75,6 @@ def test_an_id_is_the_segment_of_a_wide_table(form, name, values, tmp_path):
     assert f"column '{name}' is taken as the segment" in said(es)
 
 
-def test_ids_are_kept_as_they_are_written(tmp_path):
-    """Ids are no numbers: leading zeros and more digits than a double holds stay."""
-    path = tmp_path / "x.csv"
-    for first in ("007", "9007199254740993"):
-        rows = [first, *map(str, range(100, 103))]
-        path.write_text("id,a,b\n" + "".join(f"{i},0.5,0.25\n" for i in rows) * 1)
-        assert first in load(path).segments.ids
-        whole = pd.DataFrame({"id": [int(first), 1, 2], "a": [0.5, 1, 2], "b": [1.0, 2, 3]})
-        assert str(int(first)) in load(whole).segments.ids
-
-
-@pytest.mark.parametrize("form", FORMS)
-@pytest.mark.parametrize("start", [0, 1])
-@pytest.mark.parametrize("shuffled", [False, True])
-@pytest.mark.parametrize("place", ["first", "last"])
-def test_a_column_that_counts_the_rows_is_no_system(form, start, shuffled, place, tmp_path):
-    counted = np.arange(start, start + N)
-    if shuffled:
-        counted = RNG.permutation(counted)
-    columns = wide(k=counted) if place == "first" else {**wide(), "k": counted}
-    es = load(form(tmp_path / "x", columns))
-    assert (es.systems, es.n_segments) == (("baseline", "candidate"), N)
-    assert "column 'k' is taken as the segment" in said(es)
-    assert load(form(tmp_path / "x", columns), ignore=["k"]).systems == ("baseline", "candidate")
-    assert load(form(tmp_path / "x", columns), systems=["k", "candidate"]).n_systems == 2
-
-
-def test_a_few_numbers_may_count_by_chance_and_are_named(tmp_path):
-    es = load(as_csv(tmp_path / "x", {"A": [1, 2, 3], "B": [2, 2, 2]}))
-    assert "column 'A' counts the rows" in said(es)
-    es = load(as_csv(tmp_path / "x", {"segment": range(N), "A": range(N), "B": [2] * N}))
-    assert "column 'A' counts the rows" in said(es)
-    assert not said(load(as_csv(tmp_path / "x", {"A": [0, 1], "B": [2, 2]})))
-    assert not said(load(as_csv(tmp_path / "x", {"A": [0, 1, 1], "B": [2, 2, 3]})))
-
-
 @pytest.mark.parametrize("form", FORMS)
 def test_a_second_id_describes_the_item(form, tmp_path):
     columns = {"id": list(range(N)), "question_id": [k // 2 for k in range(N)], **wide()}
@@ -125,83 +88,7 @@ def test_a_second_id_describes_the_item(form, tmp_path):
         load(form(tmp_path / "x", odd))
 
 
-@pytest.mark.parametrize("form", FORMS)
-@pytest.mark.parametrize("name", ["id", "index", "example_id", "Unnamed: 0"])
-def test_an_id_is_no_score_of_a_long_table(form, name, tmp_path):
-    columns = {**long(), name: [3.5] * (2 * N)}
-    assert list(load(form(tmp_path / "x", columns)).scores) == ["accuracy"]
-    es = load(form(tmp_path / "x", columns), kind={"metric": [name]})
-    assert sorted(es.scores) == sorted([name, "accuracy"])
-
-
-def test_a_system_of_a_wide_table_may_be_called_model(tmp_path):
-    es = load(as_csv(tmp_path / "x", {"baseline": GOOD, "model": BAD}))
-    assert (es.systems, es.notes) == (("baseline", "model"), ())
-
-
-def test_a_running_number_is_no_segment(tmp_path):
-    columns = long(segment="id") | {"id": list(range(2 * N))}
-    with pytest.raises(InputError, match=r"'id' is another on every row.*ignore=..id"):
-        load(as_csv(tmp_path / "x", columns))
-
-
-def test_documents_are_no_segments(tmp_path):
-    columns = wide(doc_id=[i // 2 for i in range(N)])
-    with pytest.raises(InputError, match=r"'doc_id' is taken as the segment; a document"):
-        load(as_csv(tmp_path / "x", columns))
-
-
-def test_errors_call_a_column_as_the_file_does(tmp_path):
-    path = tmp_path / "x.csv"
-    path.write_text("model,example_id,m\nA,1,0.5\nA,,0.5\n")
-    with pytest.raises(InputError, match=r"x\.csv:3: column 'example_id' is empty"):
-        load(path)
-
-
-@pytest.mark.parametrize("form", FORMS)
-def test_one_row_of_numbers_is_no_table_of_systems(form, tmp_path):
-    with pytest.raises(InputError, match="one row of cells under 'foo', 'bar'"):
-        load(form(tmp_path / "x", {"foo": [1.0], "bar": [2.0]}))
-    assert load(form(tmp_path / "x", {"segment": ["1"], "foo": [1.0], "bar": [2.0]})).n_systems == 2
-
-
-def test_a_slip_among_numbers_is_refused(tmp_path):
-    with pytest.raises(InputError, match=r"x\.csv:3: column 'mood': 'x' is not a number"):
-        load(as_csv(tmp_path / "x", long(mood=[1, "x"] * N)))
-
-
-def names(text: str) -> Iterable[str]:
-    return text.split(",")
-
-
 PADDED = "system, segment, m1\nA, 1, 0.5\nA, 2, 0.25\nB, 1, 0.75\nB, 2, 1\n"
-
-
-@pytest.mark.parametrize(
-    "text",
-    [
-        PADDED,
-        PADDED.replace(", ", " , "),
-        PADDED.replace(", ", " ,"),
-        PADDED.replace(", ", "; "),
-        PADDED.replace(", 1, ", ', "1", '),
-    ],
-)
-@pytest.mark.parametrize("fast", [True, False])
-def test_blanks_beside_separators_belong_to_no_name(text, fast, tmp_path, monkeypatch):
-    if fast:
-        monkeypatch.setattr(tables, "_FAST_FROM", 1)
-    plain, padded = tmp_path / "plain.csv", tmp_path / "padded.csv"
-    plain.write_text(PADDED.replace(", ", ","))
-    padded.write_text(text)
-    assert load(padded).identical(load(plain))
-
-
-def test_blanks_around_single_names_and_cells_stay(tmp_path):
-    path = tmp_path / "x.csv"
-    path.write_text("system,segment, m1 \nA,1,0.5\nA ,1,0.25\n")
-    es = load(path)
-    assert (list(es.scores), es.systems) == ([" m1 "], ("A", "A "))
 
 
 def test_padded_names_of_a_frame(tmp_path):
@@ -248,37 +135,11 @@ def test_written_names_come_back_exactly(form, suffix, tmp_path):
         assert again.segments.ids == es.segments.ids
 
 
-@pytest.mark.parametrize("name", ["Model", "System", "MODEL_NAME"])
-def test_a_system_may_begin_with_a_capital(tmp_path: Path, name: str) -> None:
-    path = tmp_path / "x.csv"
-    path.write_text(f"{name},segment,m\na,1,0.5\nb,1,0.25\n", encoding="utf-8")
-    es = load(path)
-    assert es.systems == ("a", "b")
-
-
 def as_texts(path: Path, *rows: dict[str, Any]) -> Path:
     path.write_text(
         "".join(json.dumps({**row, "out": {"A": "a", "B": "b"}}) + "\n" for row in rows)
     )
     return path
-
-
-@pytest.mark.parametrize("name", ["id", "example_id", "questionId"])
-def test_an_id_names_the_segments_of_texts(tmp_path: Path, name: str) -> None:
-    es = load(as_texts(tmp_path / "x.jsonl", {name: "s1"}, {name: "s2"}))
-    assert es.segments.ids == ("s1", "s2")
-    assert es.notes == (f"{tmp_path / 'x.jsonl'}: column '{name}' is taken as the segment",)
-    plain = load(as_texts(tmp_path / "x.jsonl", {"seg": "s1", name: "7"}, {"seg": "s2", name: "7"}))
-    assert plain.segments.ids == ("s1", "s2")
-    assert not plain.notes
-
-
-def test_an_id_of_texts_that_repeats_is_named(tmp_path: Path) -> None:
-    path = as_texts(tmp_path / "x.jsonl", {"doc_id": "d"}, {"doc_id": "d"})
-    with pytest.raises(InputError, match=r"x.jsonl:2: .*column 'doc_id' is taken as the segment"):
-        load(path)
-    with pytest.raises(InputError, match="no segment column"):
-        load(as_texts(path, {"src": "a"}))
 
 
 COMMANDS = {
@@ -320,27 +181,3 @@ def test_score_says_once_what_was_guessed(
     for command in ("score", "compare"):
         assert run([command, str(path), "--metrics", "chrf"]) == 0
         assert capsys.readouterr().err.count("segment: id") == 1
-
-
-def test_an_epoch_needs_a_system_and_an_item(tmp_path: Path) -> None:
-    path = tmp_path / "x.csv"
-    path.write_text("id,trial,a,b\n1,1,0.5,0.6\n2,2,0.4,0.5\n")
-    with pytest.raises(InputError, match="column 'trial' needs a system and an item"):
-        load(path)
-    path.write_text("model,task,acc\nA,x,0.5\nB,x,0.6\n")
-    assert load(path)["acc"].system_means().tolist() == [0.5, 0.6]
-
-
-@pytest.mark.parametrize("counter", ["id", "Unnamed: 0"])
-@pytest.mark.parametrize("item", ["prompt", "example"])
-def test_a_counter_of_rows_gives_way_to_the_item(tmp_path: Path, counter: str, item: str) -> None:
-    path = tmp_path / "x.csv"
-    path.write_text(f"{counter},model,{item},x\n0,A,p,0.5\n1,A,q,0.6\n2,B,p,0.7\n3,B,q,0.8\n")
-    es = load(path)
-    assert es.segments.ids == ("p", "q")
-
-
-def test_a_task_may_be_an_item(tmp_path: Path) -> None:
-    path = tmp_path / "x.csv"
-    path.write_text("task_id,model,passed\nHumanEval/0,A,True\nHumanEval/0,B,False\n")
-    assert load(path).segments.ids == ("HumanEval/0",)

@@ -204,20 +204,11 @@ def described(**columns: Any) -> Segments:
     return Segments(("0", "1"), **known)
 
 
-def metrics(**tables: ScoreTable) -> dict[str, ScoreTable]:
-    return {name.replace("_", "-"): table for name, table in tables.items()}
-
-
-REFS = described(references={"refA": ("a", "b")})
 CASES: dict[str, EvalSet] = {
     "plain": base(),
     "a score without any value": base().with_scores("y-src", VALUES * nan, uses=("src",)),
-    "a human score without any value": base().with_scores("z", VALUES * nan, kind="human"),
     "system scores without any value": base().with_scores(
         "y-src", VALUES, uses=("src",), system_scores=np.array([nan, nan])
-    ),
-    "domain scores without any value": base(segments=described()).with_scores(
-        "y-src", VALUES, uses=("src",), domain_scores=VALUES * nan, document_scores=VALUES * nan
     ),
     "a system without any score": base(
         scores={"x-src": ScoreTable(np.array([[1.0, 2.0], [nan, nan]]), uses=("src",))}
@@ -230,32 +221,6 @@ CASES: dict[str, EvalSet] = {
         {"x-src": ScoreTable(np.empty((2, 0)), uses=("src",), system_scores=np.array([1.0, nan]))},
         language_pair="en-de",
     ),
-    "two names for one file": base(
-        segments=REFS,
-        scores=metrics(
-            chrF=ScoreTable(VALUES, uses=("refA",)),
-            chrF_refA=ScoreTable(VALUES + 1, uses=("refA",)),
-        ),
-    ),
-    "two names for one file, source": base(
-        scores=metrics(y=ScoreTable(VALUES), y_src=ScoreTable(VALUES + 1, uses=("src",)))
-    ),
-    "names that end like a level": base(
-        scores={
-            "x.seg": ScoreTable(VALUES, "human"),
-            "x.sys.score": ScoreTable(VALUES + 1, "human"),
-        }
-    ),
-    "uses that the name does not tell": base(
-        segments=REFS, scores=metrics(y=ScoreTable(VALUES, uses=("src", "refA")))
-    ),
-    "ratings without a score of that name": base(ratings={"esa": rated("r1", "r2", "r3")}),
-    "ratings, one rater twice": base(ratings={"mqm": rated("r1", "r1", "r1")}),
-    "ratings, one rater twelve times": base(ratings={"mqm": rated(*["r1"] * 12)}),
-    "ratings that look like a layer": base(
-        ratings={"mqm": rated("r1", "r2"), "mqm.2": rated("r3"), "mqm.x": rated("r4")}
-    ),
-    "ratings without rows": base(ratings={"mqm": rated("r1").take(np.array([False]))}),
     "raters with odd names": base(ratings={"mqm": rated("r\r", "\r", " ", "None", "\ufeffr", "")}),
     "errors of some ratings only": base(
         ratings={"mqm": rated("r1", "r2", errors=(None, (ErrorSpan("c", "major", 0, 3, 5.0),)))}
@@ -263,25 +228,9 @@ CASES: dict[str, EvalSet] = {
     "ratings of minus zero": base(
         ratings={"mqm": Ratings.from_labels(["A"], ["0"], ["r"], np.array([-0.0]))}
     ),
-    "an output without any text": base(outputs={"A": (None, None), "B": ("b", None)}),
     "outputs without any text": base(outputs={"A": (None, None)}),
-    "a source without any text": base(segments=described(sources=(None, None))),
-    "a reference without any text": base(segments=described(references={"refA": (None, None)})),
-    "the text that stands for no text": base(
-        segments=described(sources=("[No translation supplied]", None)),
-        outputs={"A": ("[No translation supplied]", None)},
-    ),
-    "a domain with a mark": base(segments=described(domains=("\ufeffn", "m"))),
-    "a domain with a blank": base(segments=described(domains=("a b", "m"))).with_scores(
-        "y-src", VALUES, uses=("src",), domain_scores=VALUES
-    ),
-    "a document with a blank": base(segments=described(documents=("a b", "a_b"))).with_scores(
-        "y-src", VALUES, uses=("src",), document_scores=VALUES
-    ),
-    "names with blanks": base(systems=("  a  b  ", "b  ")),
     "names with marks": base(systems=("\ufeffa", "\ufeffb")),
     "names with carriage returns": base(systems=("a\rb", "b\r")),
-    "digits": base(systems=("10", "9")),
     "torn documents": EvalSet(
         ("A",),
         Segments(("0", "1", "2"), ("d", "e", "d")),

@@ -11,7 +11,7 @@ from typing import Any
 
 import pytest
 
-from steelyard import Rankings, Ratings, da, human_scores, load
+from steelyard import Ratings, da, human_scores, load
 from steelyard.cli.main import run
 from steelyard.formats.reading import Read, Reading, read_all
 
@@ -50,43 +50,13 @@ def values(ratings: Ratings) -> dict[tuple[str, str, str], float]:
     }
 
 
-EXPECTED = {(r, s, str(i)): value for (r, s, i), value in SCORE.items()}
 WIDE = table("annotator,item,A,B,C", (
     [r, i, *(SCORE[r, s, i] for s in SYSTEMS)] for r in RATERS for i in range(4)))  # fmt: skip
 FORM = long(
     "Timestamp,Annotator ID,System,Sentence ID,Adequacy (1-5),Fluency,Any remarks?",
     lambda r, s, i: [f"2025-05-01 10:0{i}", r, s, i, SCORE[r, s, i], 3, "fine, thanks"],
 )
-MTURK = long(
-    "HITId,AssignmentId,WorkerId,WorkTimeInSeconds,Input.src,Input.system,Input.seg,Answer.slider",
-    lambda r, s, i: [f"H{i}", f"{r}{s}{i}", r, 17, f"text {i}", s, i, SCORE[r, s, i]],
-)
 WORDS = long("rater,system,segment,rating", lambda r, s, i: [r, s, i, ("bad", "ok", "good")[i % 3]])
-
-
-@pytest.mark.parametrize(
-    ("text", "columns"),
-    [
-        (WIDE, ()),
-        (FORM, (("score", "Adequacy (1-5)"),)),
-        (MTURK, ()),
-        (MTURK.replace("Input.system", "Input.engine").replace("Input.seg", "Input.item_id"), ()),
-        (long("Respondent,Model,example_id,Rating", lambda *k: [*k, SCORE[k]]), ()),
-        (long("Rater,System,Segment,Category,Type,Order,Score",
-              lambda *k: [*k, "x", "y", 1, SCORE[k]]), ()),
-        (long("who,what,number,points", lambda *k: [*k, SCORE[k]]),
-         (("rater", "who"), ("system", "what"), ("segment", "number"), ("score", "points"))),
-    ],
-    ids=["wide", "form", "mturk", "mturk names", "spelling", "more columns", "told"],
-)  # fmt: skip
-def test_sheets_are_read(read: Any, text: str, columns: Any) -> None:
-    assert values(read(text, columns=columns).value) == EXPECTED
-
-
-def test_what_mturk_says_of_a_hit(read: Any) -> None:
-    ratings = read(MTURK).value
-    assert set(ratings.seconds) == {17.0}
-    assert set(ratings.unit) == {"H0", "H1", "H2", "H3"}
 
 
 def test_words_have_the_order_that_is_given(read: Any, refusal: Refusal) -> None:
@@ -95,46 +65,6 @@ def test_words_have_the_order_that_is_given(read: Any, refusal: Refusal) -> None
     assert set(values(ratings).values()) == {1, 2, 3}
     assert values(ratings)["p1", "A", "2"] == 3
     assert "also holds 'ok'" in refusal(read, WORDS, scale=("bad", "good"))
-
-
-@pytest.mark.parametrize("name", ["rank_{}", "{} rank", "Rank ({})", "rank.{}"])
-def test_ranks_are_rankings(read: Any, name: str) -> None:
-    names = ",".join(name.format(system) for system in SYSTEMS)
-    found = read(table(f"annotator,item,{names}", [["p1", 0, 2, 1, 3], ["p2", 0, 1, 1, 3]]))
-    assert isinstance(found.value, Rankings)
-    assert found.value.systems == SYSTEMS
-    assert found.value.rank.tolist() == [[2, 1, 3], [1, 1, 3]]
-
-
-DOCS = [
-    [r, s, d, i, 50 + k] for k, r in enumerate(RATERS) for s in "AB" for d in "de" for i in "12"
-]
-ERRORS = [[*row[:4], "Style", "minor"] for row in DOCS]
-
-
-@pytest.mark.parametrize(
-    ("header", "rows"),
-    [
-        ("rater,system,doc,seg,score", DOCS),
-        ("rater,system,doc_id,seg,score", DOCS),
-        ("Rater,System,Document,Segment,Score", DOCS),
-        ("rater,system,doc,segment,category,severity", ERRORS),
-        ("rater,system,doc_id,segment,category,severity", ERRORS),
-        ("rater,system,doc,segment,category,severity", ERRORS[:2] + ERRORS[2:4] * 2 + ERRORS[4:]),
-    ],
-)
-def test_segments_counted_within_documents(read: Any, header: str, rows: Any) -> None:
-    found = read(table(header, rows))
-    assert found.value.segments == ("d:1", "d:2", "e:1", "e:2")
-    assert set(found.value.document) == {"d", "e"}
-    assert len(found.value) == 16
-    assert sum("DOCUMENT:SEGMENT" in note for note in found.notes) == 1
-
-
-def test_one_row_of_another_document_is_a_slip(read: Any) -> None:
-    rows = [[r, s, "d" if i < 3 else "e", i, 50] for r in RATERS for s in "AB" for i in range(6)]
-    rows[-1][2] = "d"
-    assert len(read(table("rater,system,doc,seg,score", rows)).value.segments) == 6
 
 
 def test_ratings_may_be_repeated_where_that_is_plausible(read: Any, refusal: Refusal) -> None:
@@ -162,15 +92,6 @@ def test_ratings_may_be_repeated_where_that_is_plausible(read: Any, refusal: Ref
 )  # fmt: skip
 def test_what_is_asked(read: Any, refusal: Refusal, text: str, words: str) -> None:
     assert words in refusal(read, text)
-
-
-def test_spans_of_a_lab_are_errors(tmp_path: Path) -> None:
-    row = {"annotator": "p1", "system": "A", "doc": "d", "segment": 0, "score": 70,
-           "spans": [{"start": 0, "end": 3, "severity": "minor"}]}  # fmt: skip
-    path = tmp_path / "x.jsonl"
-    path.write_text(json.dumps(row) + "\n")
-    ratings = read_all([path])[0].value
-    assert (ratings.value.tolist(), ratings.errors[0][0].severity) == ([70], "minor")
 
 
 def test_the_question_of_the_command_line_has_an_answer(tmp_path: Path, capsys: Any) -> None:

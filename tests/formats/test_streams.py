@@ -153,21 +153,6 @@ def test_a_bad_row_of_a_stream_names_stdin_and_its_line(lines, monkeypatch, caps
     assert capsys.readouterr().err.startswith(f"error: <stdin>:{lines + 2}: ")
 
 
-def test_raw_ratings_from_stdin(monkeypatch, capsys):
-    rows = "".join(f"{s},{i},r1,{60 + i}\n" for s in "AB" for i in range(5))
-    stdin(monkeypatch, ("system,segment,rater,raw\n" + rows).encode())
-    found = result(["human", "-", "--protocol", "da"], capsys)
-    assert [row["system"] for row in found["systems"]] == ["A", "B"]
-
-
-def test_texts_from_stdin(tmp_path, monkeypatch, capsys):
-    ref = tmp_path / "ref.en"
-    ref.write_text("the cat sat\non the mat\n")
-    stdin(monkeypatch, b"the cat sat\non a mat\n")
-    found = result(["score", "-", "--ref", str(ref), "--metrics", "chrf"], capsys)
-    assert list(found["systems"]) == ["stdin"]
-
-
 def test_an_empty_stdin_is_an_error_of_one_line(monkeypatch, capsys):
     stdin(monkeypatch, b"")
     assert run(["data", "info", "-"]) == 2

@@ -15,7 +15,6 @@ from steelyard.formats.verdicts.read import VerdictReading, read_verdicts
 
 SAMPLES = Path(__file__).parent / "samples"
 PAIRS = SAMPLES / "fastchat/model_judgment/made-judge_pair.jsonl"
-NAN = float("nan")
 
 
 def read(*sources: Any, **how: Any) -> Verdicts:
@@ -56,21 +55,6 @@ def test_promptfoo(name):
     success = by_row(found, "success")
     assert [success[item, "canned-b"] for item in "0123"] == [1, 1, 0, 1]
     assert by_row(found, "judge")["2", "canned-b"] == 0.3  # a score, though it is called judge
-
-
-def test_promptfoo_repeats_are_runs():
-    labels = {"item": ["1"], "system": ["canned-b"], "human": [1]}
-    found = read(SAMPLES / "promptfoo/repeat2.jsonl", labels, judges=["success"])
-    own = found.judge("success").runs
-    assert own is not None
-    assert own.shape[0] == 2
-
-
-def test_lm_eval():
-    tasks = {"task": ["made_up_gen"], "item": ["0"], "system": ["made-up-org/model-1"],
-             "human": [1]}  # fmt: skip
-    found = read(SAMPLES / "lm-eval/out", tasks, judges=["exact_match,strict-match"])
-    assert by_row(found, "human") == {("made_up_gen/0", "made-up-org/model-1"): 1}
 
 
 def test_fastchat_scores():

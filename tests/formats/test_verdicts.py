@@ -7,7 +7,6 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-import pandas as pd
 import polars as pl
 import pytest
 from hypothesis import given
@@ -60,16 +59,6 @@ PAIRS = {
     "human": ["left", "tie", "", "right"],
     "gpt": ["left", "left", "tie", "right"],
 }
-
-
-def test_wide_pairs():
-    verdicts = read(PAIRS)
-    assert (verdicts.kind, verdicts.systems) == ("pairs", ("X", "Y", "Z"))
-    assert verdicts.left is not None
-    assert [verdicts.systems[code] for code in verdicts.left] == ["X", "Y", "X", "Z"]
-    assert same(values(verdicts, "human"), [1, 0.5, NAN, 0])
-    assert labels(verdicts, "gpt") == ["left", "left", "tie", "right"]
-    assert verdicts.labelled.tolist() == [True, True, False, True]
 
 
 @pytest.mark.parametrize(
@@ -391,15 +380,6 @@ def test_the_order_of_rows_and_tables_changes_nothing(order, swap):
         assert labels(got, name) == labels(expected, name)
 
 
-def test_frames_and_files_are_the_same(tmp_path):
-    path = tmp_path / "battles.csv"
-    pl.DataFrame(PAIRS).write_csv(path)
-    for source in (path, pl.DataFrame(PAIRS), pd.DataFrame(PAIRS)):
-        verdicts = read_verdicts([source], VerdictReading(human=["human"]))
-        assert same(values(verdicts, "human"), values(read(PAIRS), "human"))
-        assert verdicts.items == ("1", "2", "3", "4")
-
-
 def written(path: Path, text: str) -> Path:
     path.write_text(text, encoding="utf-8")
     return path
@@ -430,40 +410,6 @@ def test_files_are_described(tmp_path, text, raters, judges):
             assert [judge.name for judge in verdicts.judges] == judges
 
 
-@pytest.mark.parametrize(
-    ("text", "how", "message"),
-    [
-        ("item,gpt\n1,2\n", {"human": ()}, "human: which columns are labels of people?"),
-        ("item,human\n1,2\n", {}, "no column holds verdicts beside those"),
-        ("human\n2\n", {}, "no column holds verdicts beside those"),
-        ("item,human,gpt\n1,2,2\n", {"human": ["humna"]}, "no column 'humna'; did you mean 'human"),
-        ("item,human,gpt\n1,2,2\n", {"judges": ["gtp"]}, "did you mean 'gpt'"),
-        ("item,human,gpt\n1,2,2\n", {"human": ["gpt"], "judges": ["gpt"]}, "which is it?"),
-        ("item,left,human,gpt\n1,A,left,left\n", {}, "'left' without its other"),
-        ("item,human,gpt\n1,2,2\n,1,1\n", {}, ":3: column 'item' is empty"),
-        ("item,human,gpt\n1,2,2\n", {"where": (("sett", "x"),)}, "no input has a column 'sett'"),
-        ("set,item,human,gpt\nx,1,2,2\n", {"where": (("set", "y"),)}, "no row has set=y"),
-        ("item,human,gpt\n1,2,2\n", {"columns": (("itm", "item"),)}, "columns: no role 'itm'"),
-        ("item,human,gpt\n1,2,2\n", {"columns": (("task", "st"),)}, "no input has a column 'st'"),
-        ("item,human,gpt\n1,2,2\n", {"ignore": ("x",)}, "no input has a"),
-        ("item,human,gpt\n1,2,2\n", {"covariates": ["chars"]}, "no covariate 'chars'"),
-        ("item,human,gpt\n1,2,2\n", {"words": ("x",)}, "words: expected"),
-        ("item,human,gpt,b\n1,2,2,\n", {"unit": "b"}, "'b' is empty"),
-        ("item,human,gpt,bat\n1,2,2,\n", {"unit": "batt"}, "did you mean 'bat'"),
-        ("item,rater,foo,bar\n1,r,2,2\n", {"human": ()}, "which column holds the verdicts of the"),
-        ("item,human,gpt\n2,no,no\n1,yes,no\n1,yes,no\n", {},
-         "v.csv:4: 'gpt' judges the same row that stands on line 3 of"),
-        ("item,run,human,gpt\n1,1,1,1\n1,2,2,1\n", {}, "'human' judges the same row"),
-        ("item,left,right,human,gpt\n1,X,Y,left,left\n1,Y,X,left,right\n", {},
-         "'human' judges the same row that stands on line 2"),
-        ("", {}, "empty"), ("item,human,gpt\n", {}, ""),
-    ],
-)  # fmt: skip
-def test_what_is_missing_is_named(tmp_path, refusal: Refusal, text, how, message):
-    path = written(tmp_path / "v.csv", text)
-    assert message in refusal(lambda: read(path, **how))
-
-
 def test_tables_that_do_not_belong_together(tmp_path, refusal: Refusal):
     labelled = written(tmp_path / "h.csv", "item,human\nb1,1\n")
     for text, message in (
@@ -479,17 +425,6 @@ def test_tables_that_do_not_belong_together(tmp_path, refusal: Refusal):
     first, second = (written(tmp_path / n, f"{n[0]}\n1\n2\n") for n in ("gpt.csv", "human.csv"))
     message = refusal(lambda: read(first, second, human=["h"], judges=["g"]))
     assert "no column names the items" in message
-
-
-def test_what_is_no_table(tmp_path, refusal: Refusal):
-    document = written(tmp_path / "x.json", '{"a": {"b": 1}}')
-    (tmp_path / "empty").mkdir()
-    for sources, message in (
-        ([], "nothing to read"), ([7], "expected a file or a frame, got a int"),
-        (["/nowhere/x.csv"], "o such file"), ([document], "JSON document"),
-        ([tmp_path / "empty"], "log"),
-    ):  # fmt: skip
-        assert message in refusal(lambda own=sources: read_verdicts(own, VerdictReading()))
 
 
 def test_odd_cells_and_names(tmp_path):

@@ -14,11 +14,9 @@ from hypothesis import strategies as st
 
 import steelyard as sy
 from steelyard import human_scores
-from steelyard.cli.main import run
 from steelyard.core.errors import InputError, SteelyardError, UsageError
 from steelyard.data.judgements import ErrorSpan, Ratings
 from steelyard.human import raters
-from steelyard.human.ratings import read_weights
 
 NAN = float("nan")
 
@@ -92,16 +90,10 @@ def test_blank_categories_in_a_table_of_errors(tmp_path):
     path.write_text("system,seg,rater,category,severity\nA,1,r,,Major\nA,2,r,,\nB,1,r,x,Minor\n")
     result = human_scores(path, protocol="mqm", n_bootstrap=0)
     assert {s.system: s.score for s in result.systems} == {"A": -2.5, "B": -1}
-    assert result.more["errors"][0]["category"] == "(no category)"
+    assert result.to_dict()["profile"][1]["(no category)"] == 2.5
     path.write_text("system,seg,rater,category,severity\nA,1,r,x,\n")
     with pytest.raises(InputError, match=r"x\.csv:2: severity 'none' \(1 error\) has no weight"):
         human_scores(path, protocol="mqm")
-
-
-def test_the_weights_of_wmt24_know_critical_errors():
-    assert read_weights().weight(ErrorSpan("accuracy", "critical")) == 5
-    with pytest.raises(UsageError, match="severity 'critical'"):
-        read_weights("wmt21").weight(ErrorSpan("accuracy", "critical"))
 
 
 # People with several logins.
@@ -136,25 +128,6 @@ def test_raters_of_a_file(tmp_path, ratings, name):
     assert found == {"Ann": 6, "Bo": 3, "r3": 3}
     note = "raters: 4 logins are 3 raters; 1 not in the file, 1 of the file without a judgement"
     assert result.warnings[0] == note
-
-
-def test_raters_of_python_and_of_the_command(tmp_path, ratings, capsys):
-    same = {"Ann": ["r0", "r1"], "Bo": ["r2", "r3"]}
-    result = human_scores(ratings, protocol="da", raters=same, n_bootstrap=0)
-    assert result.warnings[0] == "raters: 4 logins are 2 raters"
-    # As if the file had said so itself.
-    lines = ratings.read_text().replace("r0,", "Ann,").replace("r1,", "Ann,")
-    lines = lines.replace("r2,", "Bo,").replace("r3,", "Bo,")
-    ratings.with_name("y.csv").write_text(lines)
-    direct = human_scores(ratings.with_name("y.csv"), protocol="da", n_bootstrap=0)
-    assert [s.to_dict() for s in direct.systems] == [s.to_dict() for s in result.systems]
-    assert direct.to_dict()["raters"] == result.to_dict()["raters"]
-    path = tmp_path / "people.json"
-    path.write_text(json.dumps(same))
-    arguments = ["human", str(ratings), "--protocol", "da", "--bootstrap", "0", "--json"]
-    assert run([*arguments, "--raters", str(path)]) == 0
-    found = json.loads(capsys.readouterr().out)
-    assert {rater["rater"] for rater in found["raters"]} == {"Ann", "Bo"}
 
 
 @pytest.mark.parametrize(
@@ -211,32 +184,6 @@ def test_attention_tests_against_a_loop(rows):
         if len(scores[name]) > 1:
             assert scale.sd[code] == pytest.approx(np.std(scores[name], ddof=1), abs=1e-9)
     assert np.isnan(raters.standardise(every)[every.is_item("attention")]).all()
-
-
-def test_attention_tests_change_nothing_but_their_column():
-    rng = np.random.default_rng(5)
-    rows = [(s, str(k), r) for s in "AB" for k in range(8) for r in "pq"]
-    value = rng.integers(0, 101, len(rows)).astype(float)
-    systems, segments, people = map(list, zip(*rows, strict=True))
-    plain = Ratings.from_labels(systems, segments, people, value)
-    n = 5
-    tested = Ratings.from_labels(
-        [*systems, *"A" * n],
-        [*segments, *"1" * n],
-        [*people, *"p" * n],
-        np.r_[value, np.array([1, 0, 1, 1, 0.0])],
-        item=("system",) * len(rows) + ("attention",) * n,
-        seconds=np.r_[np.full(len(rows), 9.0), np.zeros(n)],
-    )
-    for protocol in ("da", "esa"):
-        one = human_scores(plain, protocol=protocol, n_bootstrap=0).to_dict()
-        other = human_scores(tested, protocol=protocol, n_bootstrap=0).to_dict()
-        assert one["systems"] == other["systems"]
-        assert repr(one["agreement"]) == repr(other["agreement"])  # NaN and all
-        both = zip(one["raters"], other["raters"], strict=True)
-        same = ("rater", "n_ratings", "mean", "sd", "low", "high", "bias", "r", "reason")
-        assert all(a[key] == b[key] for a, b in both for key in same)
-        assert [r["attention"] for r in other["raters"] if r["rater"] == "p"] == ["3/5"]
 
 
 def test_attention_tests_are_on_no_scale(tmp_path):

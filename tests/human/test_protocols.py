@@ -5,7 +5,6 @@ from __future__ import annotations
 import inspect
 import io
 import json
-import shlex
 from contextlib import redirect_stderr, redirect_stdout
 
 import numpy as np
@@ -13,7 +12,6 @@ import pytest
 
 import steelyard as sy
 from steelyard.cli.main import run
-from steelyard.core.display import Screen
 from steelyard.core.errors import UsageError
 from steelyard.data.judgements import Ratings
 from steelyard.demo import embedded
@@ -46,15 +44,6 @@ def test_a_protocol_says_what_it_expects(name):
 def test_options_of_other_protocols_are_refused(protocol, option, capsys):
     assert run(["human", "nothing.csv", "--protocol", protocol, option]) == 2
     assert option.partition("=")[0] in capsys.readouterr().err
-
-
-def test_options_belong_to_a_protocol():
-    with pytest.raises(UsageError, match=r"sy\.mqm\(cap="):
-        sy.human_scores(embedded.ERRORS, protocol="mqm", cap=3)  # type: ignore[call-arg]
-    with pytest.raises(TypeError, match="unexpected"):
-        sy.human_scores(embedded.ERRORS, capp=3)  # type: ignore[call-arg]
-    with pytest.raises(UsageError, match="did you mean 'wmt'"):
-        sy.da(clusters="wmt13")  # type: ignore[arg-type]
 
 
 def printed(*arguments: str) -> str:
@@ -116,41 +105,6 @@ def test_raters_who_fail_are_named_first():
     assert "Spearman-Brown" in whole
 
 
-@pytest.mark.parametrize(
-    ("source", "protocol", "preset"),
-    [(embedded.ERRORS, None, None), (embedded.RATINGS, None, None),
-     (embedded.RATINGS, "esa", "wmt25"), (embedded.RATINGS, "da", "wmt22"),
-     (embedded.RATINGS, "darr", None)],
-)  # fmt: skip
-def test_the_answer_is_short(source, protocol, preset):
-    result = sy.human_scores(source, protocol=protocol, preset=preset, n_bootstrap=0)
-    assert len(result.answer()) <= 3
-    assert len(result.main_warnings()) <= 3
-    assert all(len(warning.split()) <= 25 for warning in result.main_warnings())
-    assert len(result.text(Screen(width=80)).splitlines()) <= 28  # and two for what comes next
-
-
 RANKINGS = "segment,judge,system1Id,system1rank,system2Id,system2rank\n" + "".join(
     f"{k},j{k % 3},A,{1 + k % 2},B,{2 - k % 2}\n" for k in range(12)
 )
-
-
-@pytest.mark.parametrize(
-    "arguments",
-    [(embedded.ERRORS,), (embedded.RATINGS, "--protocol", "esa", "--preset", "wmt25"),
-     (embedded.RATINGS, "--protocol", "darr"), ("rankings.csv",)],
-)  # fmt: skip
-def test_next_commands_run_and_quiet_is_quiet(arguments, tmp_path, monkeypatch, capsys):
-    monkeypatch.chdir(tmp_path)
-    (tmp_path / "rankings.csv").write_text(RANKINGS)
-    words = ["human", *map(str, arguments), "--bootstrap", "10"]
-    for command in ("human", "compare"):
-        assert run(words) == 0
-        last = capsys.readouterr().err.splitlines()[-1]
-        assert last.startswith("next: steelyard ")
-        words = shlex.split(last)[2:]
-        assert words[0] == command
-    assert run(words) == 0
-    capsys.readouterr()
-    assert run(["human", *map(str, arguments), "--quiet"]) == 0
-    assert capsys.readouterr().err == ""

@@ -14,7 +14,6 @@ import steelyard as sy
 from steelyard import human_scores
 from steelyard.core.errors import DegenerateError, InputError, UsageError
 from steelyard.data.judgements import Rankings, encode
-from steelyard.formats.reading import read_any
 from steelyard.human.rr import fit, matches, wmt_options
 from steelyard.human.rr import unfold as duels
 
@@ -75,11 +74,6 @@ def test_wmt13_agreement_of_judges(wmt13):
     assert low < between < high
 
 
-def test_wmt13_battles_are_ten_per_ranking(shared):
-    found = duels(read_any(shared / "wmt13-ranking" / "fr-en.train.csv.gz")[1])
-    assert len(found) == 99_960
-
-
 ranked = st.lists(
     st.tuples(
         st.sampled_from("12"),
@@ -111,17 +105,6 @@ def test_duels_against_a_loop(rows):
         if not np.isnan(x + y)
     )
     assert mine == expected
-
-
-def test_joined_names_stand_for_both():
-    rows = [
-        ("1", "j", [("A+B", 1), ("C", 2)]),
-        ("2", "j", [("A", 2), ("B", 1), ("C", 3)]),
-        ("3", "j", [("X+Y", 1), ("C", 2)]),  # X and Y never occur alone: a name with a plus
-    ]
-    found = duels(as_rankings(rows))
-    assert found.systems == ("A", "B", "C", "X+Y")
-    assert len(found) == 2 + 3 + 1
 
 
 def test_a_system_twice_in_one_ranking():

@@ -78,20 +78,3 @@ def test_metrics_against_clusters_of_wmt13(shared, tmp_path, capsys):
         assert found["pearson"]["value"] == pytest.approx(-np.corrcoef(own, metric)[0, 1])
         assert found["spearman"]["value"] > 0.7
         assert found["pearson"]["ci"] is not None
-
-
-def test_metrics_of_segments_beside_ranks_of_systems(tmp_path, capsys):
-    """Ranks are of systems alone: metrics are weighed by the means of their segments."""
-    rng = np.random.default_rng(0)
-    (tmp_path / "ranks.csv").write_text("system,tied_rank,da_z\n" + "".join(
-        f"{s},{k},{-k / 3}\n" for k, s in enumerate("ABCDEF")))  # fmt: skip
-    values = rng.normal(size=(6, 20)) - np.arange(6)[:, None]
-    rows = [f"{s},{i},{values[k, i]}" for k, s in enumerate("ABCDEF") for i in range(20)]
-    (tmp_path / "m.csv").write_text("\n".join(["system,segment,m", *rows]) + "\n")
-    files = [str(tmp_path / name) for name in ("ranks.csv", "m.csv")]
-    how = ["--human", "tied_rank", "--lower-is-better", "tied_rank", "--by", "pearson", "--json"]
-    assert run(["meta", *files, *how]) == 0
-    found = json.loads(capsys.readouterr().out)
-    assert [row["metric"] for row in found["results"]] == ["m"]  # da_z is human, as its file says
-    expected = np.corrcoef(-np.arange(6), values.mean(axis=1))[0, 1]
-    assert found["results"][0]["value"] == pytest.approx(expected)

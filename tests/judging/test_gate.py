@@ -10,9 +10,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from steelyard.comparison.options import FAILS, HOLDS, UNDECIDED, check, parse
 from steelyard.core.errors import UsageError
 from steelyard.data.verdicts import OF_PAIRS, Opinion, Verdicts
-from steelyard.judging.gate import FAILS, HOLDS, UNDECIDED, check, parse
 from steelyard.judging.report import judge
 
 

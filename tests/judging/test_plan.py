@@ -5,11 +5,10 @@ from __future__ import annotations
 import numpy as np
 import polars as pl
 import pytest
-from tests.judging import simulated
 
 import steelyard as sy
 from steelyard.core.errors import UsageError
-from steelyard.stats.prediction_powered.labels import labels_for_half_width, labels_to_separate
+from steelyard.stats.prediction_powered.labels import labels_for_half_width
 
 
 def frame(n: int = 1000, labels: int = 100, seed: int = 0) -> pl.DataFrame:
@@ -37,34 +36,11 @@ def test_labels_for_a_half_width_are_those_of_the_formula():
     assert need.more == need.labels - 100
 
 
-def test_kappa_and_accuracy():
-    kappa, accuracy = plan(frame(), kappa=0.1, accuracy=0.75).needs
-    assert kappa.labels > 100
-    assert kappa.people_alone is None
-    assert accuracy.labels > 20
-    (beyond,) = plan(frame(), accuracy=0.95).needs
-    assert beyond.labels is None
-    assert "no number of labels" in beyond.why
-
-
-def test_two_systems_are_told_apart_by_their_differences():
-    rng = np.random.default_rng(1)
-    truth, judge = simulated.points(rng, 2)
-    labelled = simulated.chosen(rng, truth.shape, 80, alike=True)
-    data = simulated.verdicts(truth, judge, labelled)
-    (need,) = sy.plan_labels(data, pair=["s1", "s0"], difference=0.2).needs
-    y, f = (x[1] - x[0] for x in (np.where(labelled, truth, np.nan), judge))
-    known = ~np.isnan(y)
-    rho = np.corrcoef(y[known], f[known])[0, 1]
-    assert need.labels == labels_to_separate(0.2, y[known].std(ddof=1), rho, 400)
-    assert need.have == 80
-    (nothing,) = sy.plan_labels(
-        simulated.verdicts(truth, judge, simulated.chosen(rng, truth.shape, 8, alike=True)),
-        pair=["s1", "s0"],
-    ).needs
-    assert nothing.labels is None
-    with pytest.raises(UsageError, match="no system 's9'"):
-        sy.plan_labels(data, pair=["s1", "s9"])
+def test_kappa_within():
+    (need,) = plan(frame(), kappa=0.1).needs
+    assert need.labels > 100
+    assert need.people_alone is None
+    assert need.more == need.labels - 100
 
 
 def test_rows_to_label_have_their_probabilities():

@@ -19,7 +19,6 @@ from steelyard.kobe.base.knowledge import Base, Glossary, KnowledgeBase
 from steelyard.kobe.linking.linker import DictionaryLinker
 from steelyard.kobe.linking.terms import Form, TermFinder, TermPair
 from steelyard.kobe.linking.terms import terms as find_terms
-from steelyard.kobe.options import LinkOptions
 
 
 class Rows:
@@ -123,9 +122,11 @@ def test_forbidden_names_are_kept_and_never_linked(tmp_path, lower):
         (Entity("t:1", "term", 0, 9.0), [Name("de", "Laptop", 16), Name("de", "Klapp", banned)]),
         (Entity("t:2", "term", 0, 9.0), [Name("en", "Vienna", banned)]),
     ]
+    build([Rows([(row("x:1", "Vienna")[0], [Name("en", "Vienna"), Name("de", "Wien")])])], lower,
+          force=True)  # fmt: skip
     kb = add(terms(rows), tmp_path / "upper", upon=str(lower))
     assert [name.text for name in kb.names("t:1", ("en",))] == ["laptop"]
-    linker = DictionaryLinker(kb, LinkOptions(inventory="full"))
+    linker = DictionaryLinker(kb)
     (mentions,) = linker.link(["A portable laptop in Vienna"], "en", "de")
     assert [(m.text, linker.name(m.id)) for m in mentions] == [("laptop", "t:1"), ("Vienna", "x:1")]
     build([Base(tmp_path / "upper")], tmp_path / "whole")

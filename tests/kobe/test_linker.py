@@ -16,7 +16,6 @@ from steelyard.kobe.base.knowledge import KnowledgeBase
 from steelyard.kobe.linking.linker import DictionaryLinker
 from steelyard.kobe.matching import match, statistics
 from steelyard.kobe.mention import Linker
-from steelyard.kobe.options import LinkOptions
 
 LINES = (Path(steelyard.demo.__file__).parent / "linking.jsonl").read_text("utf-8").splitlines()
 ROWS = [json.loads(line) for line in LINES]
@@ -56,8 +55,8 @@ def test_hand_made_pair(row, linker: DictionaryLinker):
 def test_protocol_and_signature(linker: DictionaryLinker, small_kb: KnowledgeBase):
     assert isinstance(linker, Linker)
     assert linker.signature == f"kb:{small_kb.signature}"
-    other = DictionaryLinker(small_kb, LinkOptions(tiers=("core",), lemmas=False))
-    assert other.signature == f"kb:{small_kb.signature},tiers:core,lemmas:False"
+    other = DictionaryLinker(small_kb, ("core",))
+    assert other.signature == f"kb:{small_kb.signature},tiers:core"
 
 
 @pytest.mark.parametrize("code", ["xx", "english", "qq-QQ"])
@@ -70,29 +69,6 @@ def test_copied_form_of_the_source_is_no_name(linker: DictionaryLinker):
     for city in ("Wien", "Prag", "Mailand", "Warschau"):
         assert city not in ids(linker, f"The train from {city} is late.", "en", "de")
         assert city in ids(linker, f"Der Zug aus {city} hat Verspätung.", "de", "en")
-
-
-def test_shared_inventory(small_kb: KnowledgeBase):
-    # Names that only one language has must not change what is found, nor the penalty.
-    shared = DictionaryLinker(small_kb)
-    full = DictionaryLinker(small_kb, LinkOptions(inventory="full"))
-    text = "The yen, the euro and the mayor of Boston."
-    allowed = small_kb.shared("en", "he")
-    own = [m for m in shared.link([text], "en", "he")[0] if isinstance(m.id, int)]
-    assert all(allowed[m.id] for m in own if isinstance(m.id, int))
-    assert len(full.link([text], "en", "he")[0]) >= len(own)
-
-
-def test_options_leave_things_out(small_kb: KnowledgeBase):
-    plain = DictionaryLinker(small_kb, LinkOptions(values=False, lemmas=False))
-    found = ids(plain, "5 Euro kostet Deutschlands Bier in Wien", "de", "en")
-    assert set(found) == {"Euro", "Wien"}
-    # The option is one of cities: Vienna is a state as well, and a state has no least size.
-    text = "Bier in Mailand, Wien und Moskau"
-    assert set(ids(DictionaryLinker(small_kb), text, "de", "en")) == {"Mailand", "Wien", "Moskau"}
-    large = DictionaryLinker(small_kb, LinkOptions(min_population=5_000_000))
-    assert set(ids(large, text, "de", "en")) == {"Wien", "Moskau"}
-    assert {m.category for m in large.link(["Bier in Wien"], "de", "en")[0]} == {"state"}
 
 
 def test_authors_texts(linker: DictionaryLinker, ru_en: EntityAnnotations, shared: Path):

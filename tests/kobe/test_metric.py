@@ -107,9 +107,6 @@ def test_report_and_language_filter(linker: DictionaryLinker):
     assert all(set(category.recall) == set(names) for category in report.categories)
     assert "Recall by group" in [table.title for table in report.tables()]
     assert list(report.to_frame("polars")["system"]) == names
-    sure = [alarm.confidence for alarm in report.alarms]
-    assert sure == sorted(sure, reverse=True)
-    assert min(sure) >= report.cut
     off = demo_report("de-en", linker, KobeOptions(language_filter="off"))
     assert off.scores["copy"] > 20 > report.scores["copy"]
     assert off.scores["careful"] == report.scores["careful"]
@@ -149,16 +146,6 @@ def test_reference_based(linker: DictionaryLinker):
     assert report.scores == {"A": pytest.approx(200 / 3)}
 
 
-def test_consensus(linker: DictionaryLinker):
-    source = ["Wien und Prag, 7 Euro"]
-    es = evalset(source, A=["Vienna, 7 euros"], B=["Vienna, Prague"], C=["Vienna, 7 euros"])
-    _, plain = kobe_metric(es, "de", "en", linker=linker)
-    options = KobeOptions(weights="consensus")
-    _, report = kobe_metric(es, "de", "en", options=options, linker=linker)
-    assert report.scores["A"] > plain.scores["A"]
-    assert "weights:consensus" in report.signature
-
-
 def test_resamples_are_scores_of_resampled_texts(linker: DictionaryLinker):
     sources = ["Wien", "Prag und 7 Uhr", "5 Euro", "nichts", "Rom und Berlin"]
     good = ["Vienna", "Prague and 7 am", "5 euros", "nothing", "Rome and Berlin"]
@@ -179,13 +166,9 @@ def test_warnings(linker: DictionaryLinker):
     sources = ["nichts", "gar nichts", "Wien"]
     es = evalset(sources, A=["a", "b", "Vienna"], B=["a", "b", "Vienna, Rome, Paris, Prague"])
     _, report = kobe_metric(es, "de", "en", linker=linker)
-    few, many, close = report.warnings
+    few, close = report.warnings
     assert "33%" in few
-    assert "'B' have 4.0 times" in many
     assert "within 0.0 points" in close
-    es = evalset(["Wien"], ["Vienna"], A=["Vienna, Rome"])
-    _, report = kobe_metric(es, "de", "en", linker=linker, options=KobeOptions(against="refA"))
-    assert "entities of the reference refA" in report.warnings[0]
 
 
 @pytest.mark.parametrize("against", ["src", "ref"])
@@ -233,8 +216,8 @@ def test_bad_input(sources, outputs, src, message, linker: DictionaryLinker):
 def test_undefined_scores_and_bad_options(linker: DictionaryLinker):
     with pytest.raises(DegenerateError, match=r"undefined: no entity .* any source \(S = 0\)"):
         sy.kobe.score(["nichts"], ["nothing"], src="de", tgt="en", linker=linker)
-    with pytest.raises(UsageError, match="unknown weights"):
-        KobeOptions(weights="mine")  # type: ignore[arg-type]
+    with pytest.raises(UsageError, match="unknown language filter"):
+        KobeOptions(language_filter="mine")
     es = evalset(["Wien"], A=["Vienna"])
     with pytest.raises(UsageError, match="no reference named 'refB'"):
         kobe_metric(es, "de", "en", options=KobeOptions("refB"), linker=linker)

@@ -8,7 +8,6 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from steelyard.core.errors import UsageError
 from steelyard.data.evalset import EvalSet
 from steelyard.data.segments import Segments
 from steelyard.kobe.linking.linker import link_set, make_linker, name_tier
@@ -22,7 +21,7 @@ from steelyard.kobe.linking.names import (
     similarity,
 )
 from steelyard.kobe.mention import Mention
-from steelyard.kobe.options import KobeOptions, LinkOptions
+from steelyard.kobe.options import KobeOptions
 
 LANGUAGES = ("en", "de", "cs", "ru", "zh", "ja", "hi", "es", "fr", "ar", "uk", "pl", "tr", "xx")
 
@@ -165,22 +164,6 @@ def test_people_of_the_base_are_known_by_their_form_too():
     assert tier.kept(city, "Об этом сказал Трамп.", ()) == ()
 
 
-def test_names_are_switched_on_and_off():
-    on, off = (
-        make_linker(None, LinkOptions(names="on")),
-        make_linker(None, LinkOptions(names="off")),
-    )
-    assert name_tier(off, "en", "de") is None
-    assert "names:off" in off.signature
-    assert "names" not in make_linker(None, LinkOptions()).signature
-    tier = name_tier(on, "en", "th")
-    assert tier is not None
-    assert not tier.mentions("She met Olaf Tschentscher there.", ())[0].doubtful
-    assert name_tier(make_linker(None, LinkOptions(tiers=("concept",))), "en", "de") is None
-    with pytest.raises(UsageError, match="names"):
-        LinkOptions(names="maybe")  # type: ignore[arg-type]
-
-
 def test_other_linkers_go_without():
     class Mine:
         signature = "mine"
@@ -203,13 +186,13 @@ def test_a_set_has_names_on_both_sides():
     outputs = {"A": ("Yesterday Elon Muskowski spoke.", "x"), "B": ("Yesterday he spoke.", "x")}
     es = EvalSet(("A", "B"), segments, outputs=outputs)
     options = KobeOptions().settled()
-    linked = link_set(es, ("de", "en"), options, make_linker(None, options.link))
+    linked = link_set(es, ("de", "en"), options, make_linker())
     (name,) = linked.source_mentions[0]
     assert name.id == "name:elon muskowski"
     ids = {row: [m.id for m in own[0] or ()] for row, own in linked.output_mentions.items()}
     assert ids == {"A": [name.id], "B": [], "ref": [name.id]}
     against = KobeOptions(against="ref").settled()
-    linked = link_set(es, ("de", "en"), against, make_linker(None, against.link))
+    linked = link_set(es, ("de", "en"), against, make_linker())
     assert [m.text for m in linked.source_mentions[0]] == ["Elon Muskowski"]
     assert [m.id for m in linked.output_mentions["A"][0] or ()] == [name.id]
 

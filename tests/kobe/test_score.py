@@ -13,22 +13,21 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from steelyard.core.errors import DegenerateError, ShapeError, UsageError
+from steelyard.core.errors import ShapeError
 from steelyard.formats.entities import EntityAnnotations
 from steelyard.kobe.annotations import linked
 from steelyard.kobe.linking.linker import that_count
 from steelyard.kobe.matching import (
     Kobe,
-    consensus_weights,
     count_penalty,
     match,
+    pair_all,
     pair_candidates,
     segment_scores,
     statistics,
 )
 from steelyard.kobe.mention import Mention
 from steelyard.kobe.metric import match_all
-from steelyard.kobe.options import KobeOptions
 
 SIDES = st.lists(st.lists(st.sampled_from("abcd"), max_size=5), min_size=1, max_size=6)
 
@@ -84,20 +83,14 @@ def test_segments_add_up_to_the_corpus(sources, random):
 def test_missing_outputs_and_undefined_scores():
     matches = match([mentions("ab"), mentions("b")], {"A": [mentions("acc"), None], "B": [(), ()]})
     assert statistics(matches).corpus_scores().tolist() == [50.0, 0.0]
-    precision = statistics(matches, Kobe(measure="precision")).corpus_scores()
-    np.testing.assert_allclose(precision, [100 / 3, np.nan])
     nothing = statistics(match([()], {"A": [mentions("a")]}))
     assert np.isnan(nothing.corpus_scores()).all()
     with pytest.raises(ShapeError, match="'A' has 1 segments, the source has 2"):
         match([(), ()], {"A": [()]})
-    with pytest.raises(UsageError, match="unknown matching 'loose'"):
-        match([()], {"A": [()]}, "loose")  # type: ignore[arg-type]
-    with pytest.raises(DegenerateError, match="three systems"):
-        consensus_weights(matches)
 
 
 def test_rounding_before_the_penalty():
-    sums = np.array([1.0, 3.0, 1.0, 3.0, 12.0])
+    sums = np.array([1.0, 3.0, 12.0])
     assert Kobe(rounded=True)(sums).item() == pytest.approx(33.33 * math.exp(-1), abs=1e-12)
     assert Kobe()(sums).item() == pytest.approx(100 / 3 * math.exp(-1), abs=1e-12)
 
@@ -123,7 +116,7 @@ def test_candidates_make_the_largest_matching(left, right):
             edges[i, j] = bool(one & other)
     best = max(sum(edges[i, j] for i, j in enumerate(order)) for order in permutations(range(size)))
     assert len(pairs) == best
-    assert match([wanted], {"A": [there]}, "candidates").kept.sum() == best
+    assert match([wanted], {"A": [there]}, {"A": [pairs]}).kept.sum() == best
 
 
 NAMES = st.lists(
@@ -131,8 +124,8 @@ NAMES = st.lists(
 )
 
 
-@given(NAMES, NAMES, st.sampled_from(["strict", "candidates"]))
-def test_what_counts_is_matched_as_if_alone(left, right, matching):
+@given(NAMES, NAMES)
+def test_what_counts_is_matched_as_if_alone(left, right):
     sources, outputs = (
         tuple(
             Mention(i, i + 1, one, one[0] if one in ("ab", "a", "b") else one, doubtful=doubtful,
@@ -141,27 +134,18 @@ def test_what_counts_is_matched_as_if_alone(left, right, matching):
         )
         for side in (left, right)
     )  # fmt: skip
-    options = KobeOptions(matching=matching)
-    found = match_all((sources,), {"A": (outputs,)}, options)
-    counted = that_count((sources,), {"A": (outputs,)}, options.link)
+    found = match_all((sources,), {"A": (outputs,)})
+    counted = that_count((sources,), {"A": (outputs,)})
+    everything = ((sources,), {"A": (outputs,)})
     for own, naively in (
-        (found.counted, match(*counted, matching)),
-        (found.scored, match(*counted, "candidates")),
-        (found.loose, match((sources,), {"A": (outputs,)}, "candidates")),
+        (found.counted, match(*counted)),
+        (found.scored, match(*counted, pair_all(*counted))),
+        (found.loose, match(*everything, pair_all(*everything))),
     ):
         assert own.kept.tolist() == naively.kept.tolist()
         assert own.mention == naively.mention
         assert own.segment.tolist() == naively.segment.tolist()
-    assert found.counted.mentioned.tolist() == match(*counted, matching).mentioned.tolist()
-
-
-def test_consensus_by_hand():
-    # X keeps a, Y keeps both, Z keeps none: what counts for X is what Y and Z keep.
-    found = match([mentions("ab")], {"X": [mentions("a")], "Y": [mentions("ab")], "Z": [()]})
-    weights = consensus_weights(found)
-    assert weights.tolist() == [[0.5, 0.5], [0.5, 0.0], [1.0, 0.5]]
-    scores = statistics(found, weights=weights).corpus_scores()
-    np.testing.assert_allclose(scores, [50.0, 100.0, 0.0])
+    assert found.counted.mentioned.tolist() == match(*counted).mentioned.tolist()
 
 
 def test_authors_numbers(ru_en: EntityAnnotations, shared: Path):
@@ -175,8 +159,7 @@ def test_authors_numbers(ru_en: EntityAnnotations, shared: Path):
         expected = list(csv.DictReader(stream))
     assert [row["system"] for row in expected] == list(found.systems)
     for row, total, score in zip(expected, sums, stats.corpus_scores(), strict=True):
-        kept, wanted, matched, source, there = total
-        assert (kept, wanted) == (matched, source)
+        matched, source, there = total
         assert int(row["reference_entities"]) == source
         assert int(row["candidate_entities"]) == there
         assert int(row["matched"]) == matched

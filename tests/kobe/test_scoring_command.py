@@ -59,7 +59,7 @@ def test_options_of_kobe_alone(option, capsys):
 
 
 def test_figures_of_categories_and_of_metrics_beside_people(small_kb, tmp_path, capsys):
-    pytest.importorskip("altair")
+    pytest.importorskip("vl_convert")
     human = tmp_path / "human.csv"
     rows = [
         f"{system},de-en.{i},{score}"

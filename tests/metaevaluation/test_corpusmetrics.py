@@ -9,7 +9,6 @@ import pytest
 
 import steelyard as sy
 from steelyard.cli.main import run
-from steelyard.core.errors import UsageError
 from steelyard.metaevaluation.run import meta_evaluate
 from steelyard.scoring.run import with_corpus_metrics
 from steelyard.stats.metametrics.accuracy import pairwise_accuracy, soft_agreement
@@ -113,9 +112,3 @@ def test_through_the_command(tmp_path, capsys):
     assert run(arguments) == 0
     assert capsys.readouterr().out == first
     assert run([*arguments, "--refs", "refZ"]) == 2
-
-
-def test_names_that_are_taken():
-    es = with_corpus_metrics(texts(), ["bleu"])
-    with pytest.raises(UsageError, match="'bleu-refA' already"):
-        with_corpus_metrics(es, ["bleu"])

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from pathlib import Path
 
-import numpy as np
 import pytest
 
 import steelyard as sy
@@ -55,22 +54,6 @@ def test_all_metrics_of_wmt23_together(shared: Path) -> None:
     right = sum(gap.n_above * gap.right_above for gap in gaps if gap.n_above)
     assert above == pytest.approx(3459, abs=10)
     assert right / above == pytest.approx(0.994, abs=0.001)
-
-
-def test_json_and_table() -> None:
-    es = sy.demo_set()
-    found = sy.meta_evaluate(es, "mqm", by=["spa", "acc-eq"],
-                             metrics=["learned-refA", "random-src"], intervals=None)  # fmt: skip
-    told = {(own["metric"], own["with"]): own for own in found.to_dict()["results"]}
-    own = told["learned-refA", "spa"]
-    assert own["gap"] == own["gap_details"]["value"] == found.gaps["learned-refA"].gap.value
-    assert told["learned-refA", "acc-eq"]["gap"] is None  # no level of systems
-    assert np.isnan(told["random-src", "spa"]["gap"])
-    assert told["random-src", "spa"]["gap_details"]["why"]
-    details = found.table(details=True)
-    assert details.to_columns()["gap"][0] == own["gap"]
-    assert any(note.startswith("gap:") for note in details.notes)
-    assert "gap" not in found.table().to_columns()
 
 
 def test_few_systems_have_none() -> None:

@@ -16,9 +16,7 @@ from steelyard.metaevaluation.data import Run, prepare
 from steelyard.metaevaluation.options import MetaOptions
 from steelyard.metaevaluation.run import meta_evaluate
 from steelyard.metaevaluation.tests import with_intervals
-from steelyard.stats.kendall.counting import TieMatrix
 from steelyard.stats.metametrics.base import MetaMetric, Resamples
-from steelyard.stats.metametrics.correlations import from_matrix
 from steelyard.stats.metametrics.registry import METAMETRICS
 
 NAN = float("nan")
@@ -125,14 +123,6 @@ def test_drawing_everything_once_gives_the_value_itself(name, level, group, unit
         assert row.rank_ci == (place, place)
 
 
-def test_ties_of_ones_own_are_resampled_too():
-    half = from_matrix("half", TieMatrix(metric_tie=0.5), threshold=1.0)
-    cases: Any = (("sys", "both"), ("seg", "system"), ("seg", "both"))
-    for level, unit in cases:
-        rows = meta_evaluate(made(), by=half, level=level, intervals=unit).results
-        assert all(row.ci is not None for row in rows)
-
-
 def test_functions_of_ones_own_are_resampled_where_that_has_a_meaning():
     class Mine(MetaMetric):
         def columns(self, human, metric, ties):
@@ -203,15 +193,6 @@ def test_official_scores_that_are_no_means_are_resampled_over_systems_only():
         'segments (intervals="system")'
     ) in result.warnings
     assert all(row.ci for row in meta_evaluate(es, by="pa", intervals="system").results)
-
-
-def test_official_scores_that_are_rounded_means_are_resampled():
-    es = made()
-    plain = {row.metric: row.ci for row in meta_evaluate(es, by="pearson").results}
-    official = np.round(es["good-src"].values.mean(axis=1), 7)
-    rounded = es.with_scores("good-src", es["good-src"], system_scores=official)
-    found = {row.metric: row.ci for row in meta_evaluate(rounded, by="pearson").results}
-    assert found["good-src"] == pytest.approx(plain["good-src"])
 
 
 def test_official_means_over_more_than_people_judged():

@@ -93,7 +93,7 @@ def far(handling: str, *systems: str) -> Outliers:
 
 def test_outliers_are_told_by_what_they_change():
     def without(value: float) -> dict[str, Any]:
-        return {"without_outliers": Without(value, None, None, 3)}
+        return {"without_outliers": Without(value, None, 3)}
 
     kept = found(result("x", 0.9, **without(0.7)), result("y", 0.8, **without(0.6)))
     told = replace(kept, outliers=far("both", "D")).words()
@@ -118,7 +118,7 @@ def test_outliers_are_told_by_what_they_change():
 def test_words_never_fail_on_made_up_results(values, tested, handling):
     results = [
         result("wxyz"[i], value, 1 if tested else None, ci=(NAN, 1.0),
-               without_outliers=Without(rest, None, None, 3))
+               without_outliers=Without(rest, None, 3))
         for i, (value, rest) in enumerate(values)
     ]  # fmt: skip
     made = replace(found(*results), outliers=far(handling, "D"))
@@ -132,8 +132,8 @@ def board(*standings: Standing, absent: tuple[str, ...] = (), order: str = "aver
 
 def test_a_benchmark_says_who_is_first_and_what_is_missing():
     told = board(Standing("x", 0.8, 1.0, 1), Standing("y", 0.7, 2.0, 1), absent=("s",)).words()
-    assert told.settled == ("x ranks first of 2 metrics on toy (average 0.800).",)
-    assert told.undecided == ("But y is too close to call.",)
+    text = "x ranks first of 2 metrics on toy (average 0.800), but y is too close to call."
+    assert told.undecided == (text,)
     assert told.sureness[-1].endswith("; s not available.")
     tied = board(Standing("x", 0.8, 1.0), Standing("y", 0.8, 2.0)).words()
     assert tied.settled == ("x and y share first place of 2 metrics on toy (average 0.800).",)

@@ -169,14 +169,6 @@ def test_a_constant_metric_is_named_and_undefined_where_it_is():
     )
 
 
-def test_one_and_two_systems():
-    one = meta_evaluate(small(n=1), by=["spa", "pa", "pearson", "acc-eq"])
-    assert all(np.isnan(r.value) for r in one.results)
-    assert {r.note for r in one.results if r.by != "acc-eq"} == {"fewer than two systems"}
-    two = meta_evaluate(small(n=2), by=["spa", "pa"])
-    assert all(0 <= r.value <= 1 for r in two.results)
-
-
 def test_segments_without_a_human_score_are_excluded():
     es = small()
     human = es["human"].values.copy()
@@ -269,21 +261,6 @@ def test_spa_on_system_scores_only_is_refused():
         meta_evaluate(es, by="spa")
 
 
-def test_tests_and_intervals_follow_the_rule_of_human_ties():
-    es = small()
-    human = es["human"].values + np.random.default_rng(2).random((5, 30))  # no ties but one:
-    human[1] = human[0]  # two systems that people tie, which no continuous metric does
-    es = es.with_scores("human", human, kind="human")
-    options: dict[str, Any] = {"by": "pa", "significance": sy.metric_test(n_resamples=50)}
-    strict = meta_evaluate(es, **options)
-    dropped = meta_evaluate(es, **options, rules=sy.meta_rules(pa_ties="drop-human"))
-    for one, other in zip(strict.results, dropped.results, strict=True):
-        assert one.value == pytest.approx(other.value * 9 / 10)
-        assert one.ci is not None
-        assert other.ci is not None
-        assert one.ci == pytest.approx([end * 9 / 10 for end in other.ci])
-
-
 def test_chance_level_by_hand():
     human = np.array([[0.0, 0.0], [0.0, 1.0], [1.0, 2.0]])  # one of six pairs is tied
     assert chance_level(human) == pytest.approx(max(1 / 6, (2 / 3 + 1) / 4))
@@ -308,15 +285,6 @@ def test_json_contract(capsys):
     assert isinstance(result["warnings"], list)
     assert run([*arguments, "--jobs", "2"]) == 0
     assert capsys.readouterr().out == first
-
-
-def test_table_and_frame(capsys):
-    result = meta_evaluate(small(), by=["spa", "pa"], significance=sy.metric_test(n_resamples=50))
-    columns = ["metric", "group", "spa", "spa low", "spa high", "pa"]
-    assert list(result.table().to_columns()) == columns
-    assert "5 systems and 30 segments" in result.table().notes[0]
-    frame = result.to_frame("polars")
-    assert frame["with"].to_list() == ["spa", "spa", "pa", "pa"]
 
 
 def test_a_metric_that_runs_against_people_is_named():
@@ -454,18 +422,6 @@ def test_a_metric_that_lacks_the_worst_segments_of_a_system():
     assert same.results[0].value == 1
 
 
-def test_official_scores_go_where_the_common_part_has_fewer_segments():
-    es = small()
-    es = es.with_scores("bad-src", es["bad-src"], system_scores=np.arange(5.0))
-    values = es["good-src"].values.copy()
-    values[2, 3] = NAN
-    result = meta_evaluate(
-        es.with_scores("good-src", values), by="pa", rules=sy.meta_rules(common=True)
-    )
-    told = "common: official system scores of 'bad-src' hold for all segments"
-    assert any(text.startswith(told) for text in result.warnings)
-
-
 def test_nothing_in_common_is_an_error():
     es = small()
     halves = [es["good-src"].values.copy() for _ in range(2)]
@@ -583,15 +539,6 @@ def test_units_that_do_not_fit():
         meta_evaluate(es, unit="5", intervals="document")
     with pytest.raises(UsageError, match="method mtme flips single segments"):
         meta_evaluate(es, unit="document", rules=sy.meta_rules(method="mtme"))
-
-
-def test_a_value_outside_its_interval_is_named():
-    """Near its best, on ten documents, soft accuracy falls in nearly every resample."""
-    result = meta_evaluate(by_document(2), by="spa", unit="document", n_bootstrap=300)
-    beyond = [r for r in result.results if r.ci is not None and r.value > r.ci[1] + 5e-4]
-    assert [r.metric for r in beyond] == ["m1"]
-    told = [text for text in result.warnings if "the interval misses the value of 'm1'" in text]
-    assert len(told) == 1
 
 
 @pytest.mark.parametrize("shared", [0.0, 3.0])

@@ -47,24 +47,6 @@ def test_what_sentinels_know():
     assert values["source"][0, 3] == -4
 
 
-def test_a_name_is_worth_the_same_whatever_the_other_names():
-    es = make_set()
-    part = es.select(systems=["b", "e"])
-    one = sentinel_tables(es, "people", np.random.default_rng(3))["sentinel-name"].values
-    two = sentinel_tables(part, "people", np.random.default_rng(3))["sentinel-name"].values
-    assert two.tolist() == one[[1, 4]].tolist()
-
-
-def test_missing_texts_are_missing_scores():
-    es = make_set()
-    outputs = {**es.outputs, "a": (None, *es.outputs["a"][1:])}
-    holes = EvalSet(es.systems, es.segments, es.scores, outputs=outputs)
-    found = sentinel_tables(holes, "people", np.random.default_rng(0))
-    assert np.isnan(found["sentinel-length"].values[0, 0])
-    bare = EvalSet(es.systems, Segments(es.segments.ids), es.scores)
-    assert "sentinel-length" not in sentinel_tables(bare, "people", np.random.default_rng(0))
-
-
 def test_meta_warns_of_a_sentinel_that_wins():
     es = make_set(4)
     rng = np.random.default_rng(0)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import csv
 import itertools
 import json
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -103,10 +104,12 @@ def test_every_published_row(shared, average):
             found = ours[row["prediction"], row["measure"].lower()]
             for key in ("precision", "recall", "f"):
                 if row[key]:
-                    assert getattr(found, key) == pytest.approx(float(row[key]), abs=1e-9)
+                    assert getattr(found, "value" if key == "f" else key) == pytest.approx(
+                        float(row[key]), abs=1e-9
+                    )
         if average == "micro":  # a span over everything beats all people by any overlap
-            people = [r.f for r in result.of_measure("mp")]
-            assert max(people) < ours["all-minor", "mp"].f
+            people = [r.value for r in result.of_measure("mp")]
+            assert max(people) < ours["all-minor", "mp"].value
             assert any("one span over the whole output beats" in x for x in result.answer())
 
 
@@ -174,12 +177,11 @@ def test_error_free_outputs_on_wmt23(shared):
     options = MetaOptions(significance=True, n_bootstrap=100, n_resamples=100, intervals=None)
     reading = sy.load(files[0], human="mqm")
     result = metrics_task(reading.select(scores=["mqm"]), files[1:], ["pa"], options)
-    rows = [row for row in result.detection if not row.baseline]
+    rows = result.detection.of_measure("mcc")
     assert len(rows) == 43
-    assert all(row.ci and row.ci[0] <= row.mcc <= row.ci[1] for row in rows)
-    assert rows[0].mcc > 0.4 > 0.1 > rows[-1].mcc
-    assert result.detection_test is not None
-    assert result.detection_test.p[0, -1] <= 0.05
+    assert all(row.ci and row.ci[0] <= row.value <= row.ci[1] for row in rows)
+    assert rows[0].value > 0.4 > 0.1 > rows[-1].value
+    assert result.detection.significance["mcc"].p[0, -1] <= 0.05
 
 
 def submission(path, system_texts, **predictions):
@@ -239,6 +241,26 @@ def test_three_tasks_from_a_pearmut_log(wmt26, capsys):
     assert any("1 items of challenge sets are not scored" in text for text in shown["warnings"])
 
 
+def test_another_annotator_is_the_ceiling(wmt26, tmp_path, capsys):
+    """A second person rates all outputs: the same verdicts but for one of forty."""
+    lines = [json.loads(line) for line in Path(wmt26[0]).read_text().splitlines()]
+    again = json.loads(json.dumps([{**line, "user_id": "v"} for line in lines]))
+    again[1]["annotation"][0]["A"]["score"] = 60
+    gold = tmp_path / "twice.jsonl"
+    gold.write_text("".join(f"{json.dumps(line)}\n" for line in (*lines, *again)))
+    assert run(["meta", "--preset", "wmt26", str(gold), *wmt26[1:], "--json"]) == 0
+    tasks = json.loads(capsys.readouterr().out)["tasks"]
+    ceiling = {key: [r for r in rows if r["metric"] == "another annotator"]
+               for key, rows in tasks.items()}  # fmt: skip
+    assert {row["measure"]: row["f"] for row in ceiling["1"]} == {"wmt25": 1, "mpp": 1}
+    assert [row["with"] for row in ceiling["2"]] == ["spa", "acc-eq"]
+    assert all(row["value"] > 0.9 and row["rank"] is None for row in ceiling["2"])
+    truth = [True] * 25 + [False] * 15
+    other = [False, *truth[1:]]
+    assert ceiling["3"][0]["mcc"] == pytest.approx(np.corrcoef(truth, other)[0, 1])
+    assert ceiling["3"][0]["rank"] is None
+
+
 def test_the_command_gives_what_the_contract_says(wmt26, capsys):
     measures = ["--measure", "wmt25,mpp,em,mp"]
     assert run(["spans", *wmt26, *measures, "--significance", "--json"]) == 0
@@ -266,11 +288,11 @@ def test_several_ratings_of_an_output_and_what_is_no_error():
     rows = {row.metric: row for row in result.results}
     assert rows["spans"].precision == pytest.approx(1.0)
     assert rows["spans"].recall == pytest.approx(0.75)
-    assert rows["another annotator"].f == pytest.approx(0.75)
+    assert rows["another annotator"].value == pytest.approx(0.75)
     odd = Ratings.from_labels("AB", "11", "rr", np.full(2, np.nan), errors=(
         (ErrorSpan("", "undecided", 0, 4), ErrorSpan("", "minor", 0, 4, in_source=True),
          ErrorSpan("", "minor"), ErrorSpan("", "minor", 3, 3)), ()))  # fmt: skip
-    assert sy.spans(odd, ratings([0, 0]), measures=["em"], n_bootstrap=10).results[0].f == 1
+    assert sy.spans(odd, ratings([0, 0]), measures=["em"], n_bootstrap=10).results[0].value == 1
 
 
 def test_what_is_refused(tmp_path, capsys):

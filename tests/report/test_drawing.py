@@ -6,15 +6,16 @@ import sys
 
 import pytest
 
+import steelyard as sy
 from steelyard.core.errors import MissingDependencyError, UsageError
-from steelyard.report.figures import drawing, labelroom, style
+from steelyard.report.figures import drawing, vega
 
 MAGIC = {"png": b"\x89PNG\r\n", "svg": b"<svg", "pdf": b"%PDF"}
 
 
 @pytest.mark.parametrize("kind", drawing.SUFFIXES)
 def test_every_format(tmp_path, kind):
-    pytest.importorskip("altair")
+    pytest.importorskip("vl_convert")
     path = tmp_path / f"curve.{kind}"
     drawing.write(bars("de-en"), path)
     assert path.read_bytes().startswith(MAGIC[kind])
@@ -25,47 +26,27 @@ def test_every_format(tmp_path, kind):
 
 
 def test_other_suffixes_are_refused(tmp_path):
-    pytest.importorskip("altair")
+    pytest.importorskip("vl_convert")
     with pytest.raises(UsageError, match=r"can't draw '\.gif'; .*png"):
         drawing.write(bars("de-en"), tmp_path / "x.gif")
     assert list(tmp_path.iterdir()) == []
 
 
-@pytest.mark.parametrize("name", ["short", "Wide Names, 20 signs", "l" * 31])
-def test_limits_that_no_label_reaches_change_nothing(monkeypatch, name):
-    pytest.importorskip("altair")
-
-    def drawn():
-        return drawing.draw(lambda: bars(name), "c").svg
-
-    config = bars(name).to_dict()["config"]
-    cut = labelroom.without_idle_limits(bars(name).to_dict())["config"]
-    assert (config["axis"]["labelLimit"], cut["axis"]["labelLimit"]) == (340, 0)
-    quick = drawn()
-    monkeypatch.setattr(drawing, "without_idle_limits", lambda spec: spec)
-    assert quick == drawn()
-
-
-@pytest.mark.parametrize("name", ["W" * 60, "\N{ARABIC LIGATURE BISMILLAH AR-RAHMAN AR-RAHEEM}"])
-def test_limits_that_a_label_may_reach_stay(name):
-    pytest.importorskip("altair")
-    spec = bars(name).to_dict()
-    assert labelroom.without_idle_limits(spec) is spec
-
-
-def test_limits_stay_where_labels_are_computed():
-    pytest.importorskip("altair")
-    spec = bars("A").to_dict()
-    spec["encoding"]["y"]["axis"] = {"labelExpr": "datum.label + datum.label"}
-    assert labelroom.without_idle_limits(spec) is spec
-
-
 def bars(name):
-    chart = style.plot([{"name": name, "value": 1}, {"name": "other", "value": 2}]).mark_bar()
-    return style.finish(chart.encode(**style.typed(y="name:N", x="value:Q")))
+    rows = [{"name": name, "value": 1}, {"name": "other", "value": 2}]
+    drawn = vega.mark("bar", rows, y=vega.category("name"), x=vega.amount("value", "value"))
+    return vega.finish(drawn)
 
 
-def test_without_the_libraries_the_command_is_named(monkeypatch):
-    monkeypatch.setitem(sys.modules, "altair", None)
+def test_a_figure_is_saved_and_shown_in_a_notebook(tmp_path):
+    pytest.importorskip("vl_convert")
+    figure = sy.compare(sy.demo_set(), "mqm", by="mean", n_bootstrap=10).plot("forest")
+    figure.save(tmp_path / "f.svg")
+    assert (tmp_path / "f.svg").read_text(encoding="utf-8") == figure._repr_svg_()
+    assert figure["$schema"].startswith("https://vega.github.io/schema/vega-lite/")
+
+
+def test_without_the_library_the_command_is_named(monkeypatch):
+    monkeypatch.setitem(sys.modules, "vl_convert", None)
     with pytest.raises(MissingDependencyError, match=r"pip install 'steelyard\[plots\]'"):
-        bars("de-en")
+        drawing.render(bars("de-en"), "svg")

@@ -47,4 +47,4 @@ def test_a_figure_is_refused(arguments, tmp_path):
 def test_enough_address_space(tmp_path):
     ran = limited(80, "report x.csv --out r.html", tmp_path)
     assert ran.returncode == 0
-    assert (tmp_path / "r.html").read_text(encoding="utf-8").count('<svg role="img"') > 1
+    assert (tmp_path / "r.html").read_text(encoding="utf-8").count('<svg role="img"') >= 1

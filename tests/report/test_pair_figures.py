@@ -11,7 +11,7 @@ from steelyard.data.evalset import EvalSet, ScoreTable
 from steelyard.data.segments import Segments
 from steelyard.report.figures import comparison as cf
 
-pytest.importorskip("altair")
+pytest.importorskip("vl_convert")
 ALL = ["mean", "median", "bt", "elo", "trueskill"]
 
 
@@ -25,16 +25,13 @@ def test_figures_say_which_they_are(look):
     found = compare(make(values), by=ALL, tests=["t", "sign"], intervals=None)
     joint, alone = cf.draw("pairwise", found), cf.draw("pairwise-alone", found)
     for chart, said in ((joint, "one fit of all systems"), (alone, "each pair by itself")):
-        assert any(said in line for line in chart.to_dict(validate=False)["title"]["subtitle"])
+        assert any(said in line for line in chart["title"]["subtitle"])
     bt = found.aggregations["bt"]
     assert bt.alone is not None
     for chart, matrix in ((joint, bt.pairwise), (alone, bt.alone)):
         for cell in look.rows(chart, "row", "column", "value"):
             i, j = (found.systems.index(cell[side]) for side in ("row", "column"))
             assert cell["value"] == pytest.approx(matrix[i, j], rel=1e-5)
-    every = cf.draw("pairwise-all", found).to_dict(validate=False)
-    assert len(every["concat"]) == 6
     averages = compare(make(values), by="mean", intervals=None)
     with pytest.raises(UsageError, match="needs a ranking by bt, elo or trueskill"):
         cf.draw("pairwise-alone", averages)
-    assert len(cf.draw("pairwise-all", averages).to_dict(validate=False)["concat"]) == 1

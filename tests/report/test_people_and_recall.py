@@ -8,9 +8,9 @@ import pytest
 import steelyard as sy
 from steelyard.core.errors import UsageError
 from steelyard.demo import embedded
-from steelyard.report.figures import people, recall
+from steelyard.report.figures import entities, human
 
-pytest.importorskip("altair")
+pytest.importorskip("vl_convert")
 SOURCE = {"person": 80, "place": 40, "event": 0}
 KEPT = {"A": {"person": 72, "place": 40}, "B": {"person": 60, "place": 10}}
 
@@ -21,7 +21,7 @@ def rated():
 
 
 def test_ranking_shows_scores_errors_and_clusters(look, rated):
-    got = look.rows(people.draw("ranking", rated), "name", "value", "low")
+    got = look.rows(human.draw("ranking", rated), "name", "value", "low")
     assert [row["name"] for row in got] == [one.system for one in rated.systems]
     table = rated.averages.matrix("da_z")
     for one, row in zip(rated.systems, got, strict=True):
@@ -33,7 +33,7 @@ def test_ranking_shows_scores_errors_and_clusters(look, rated):
 
 
 def test_severity_shows_bias_and_correlation(look, rated):
-    chart = people.draw("severity", rated)
+    chart = human.draw("severity", rated)
     raters = {r["rater"]: r for r in rated.to_dict()["raters"]}
     shown = look.rows(chart, "name", "value")
     severe = [row["name"] for row in shown[: len(raters)]]
@@ -44,7 +44,7 @@ def test_severity_shows_bias_and_correlation(look, rated):
             if r[key] is not None and not np.isnan(r[key]):
                 assert float(f"{r[key]:.6g}") in values
     with pytest.raises(UsageError, match="no rater judged what another"):
-        people.severity({"rater": ["a"], "bias": [float("nan")], "r": [None]})
+        human.severity({"rater": ["a"], "bias": [float("nan")], "r": [None]})
 
 
 def test_agreement_shows_what_is_defined(look):
@@ -52,55 +52,72 @@ def test_agreement_shows_what_is_defined(look):
                     "ranking": {"share": {"value": 0.7, "ci": None, "n_units": 9}},
                     "repeats_alpha_interval": {"value": float("nan"), "ci": None, "n_units": 0},
                     "repeats_mean_difference": 3.0}}  # fmt: skip
-    got = look.rows(people.agreement(found), "name", "value", "low")
+    got = look.rows(human.agreement(found), "name", "value", "low")
     assert [(r["name"], r["value"], r["low"], r["high"]) for r in got] == [
         ("da: Krippendorff's alpha (interval)", 0.4, 0.3, 0.5),
         ("da: same order of two systems", 0.7, None, None),
     ]
     with pytest.raises(UsageError, match="nothing was judged twice"):
-        people.agreement({"da": {"repeats_mean_difference": 3.0}})
+        human.agreement({"da": {"repeats_mean_difference": 3.0}})
+
+
+def test_both_rankings_and_the_lines_that_survive():
+    """Forty documents of two outputs: A is ahead everywhere, C is not separated from B by us."""
+    rng = np.random.default_rng(3)
+    cells = [(s, d, k) for s in "ABC" for d in range(40) for k in range(2)]
+    mood = rng.normal(0, 9, (3, 40))
+    value = [{"A": 90, "B": 60, "C": 58}[s] + mood["ABC".index(s), d] for s, d, _ in cells]
+    log = sy.Ratings.from_labels(
+        [s for s, _, _ in cells], [f"{d}-{k}" for _, d, k in cells], ["r"] * len(cells),
+        np.clip(value, 0, 100), document=tuple(f"d{d}" for _, d, _ in cells),
+    )  # fmt: skip
+    result = sy.human_scores(log, protocol="esa", preset="wmt26", n_bootstrap=0)
+    facts = result.to_dict()["preset"]
+    chart = human.draw("rankings", result)
+    bars, lines = (layer["data"]["values"] for layer in chart["layer"])
+    assert [(b["from"], b["to"]) for b in bars if b["rule"] == "ours"] == [
+        (first - 0.35, last + 0.35) for first, last in facts["our_ranges"]
+    ]
+    assert {(r["system"], r["line"] == "survives") for r in lines} == {
+        (line["after"], line["survives"]) for line in facts["lines"]
+    }
+    assert ("A", True) in {(line["after"], line["survives"]) for line in facts["lines"]}
+    with pytest.raises(UsageError, match="expected preset=NAME"):
+        human.draw("rankings", sy.human_scores(embedded.RATINGS, protocol="da", n_bootstrap=0))
 
 
 def test_unknown_figures_are_named(rated):
     with pytest.raises(UsageError, match="no figure 'rank'; did you mean 'ranking'"):
-        people.draw("rank", rated)
+        human.draw("rank", rated)
 
 
-def test_few_systems_are_bars_beside_the_source(look):
-    bars = look.rows(recall.categories(SOURCE, KEPT), "category", "side", "n")
-    assert {(b["category"], b["side"]): b["text"] for b in bars} == {
-        ("person", "source"): "80", ("person", "A"): "72 (90%)", ("person", "B"): "60 (75%)",
-        ("place", "source"): "40", ("place", "A"): "40 (100%)", ("place", "B"): "10 (25%)",
-        ("event", "source"): "0", ("event", "A"): "0", ("event", "B"): "0",
+def test_shares_of_entities_that_systems_keep(look):
+    cells = look.rows(entities.categories(SOURCE, KEPT), "row", "column", "value")
+    assert {(c["row"], c["column"]): c["value"] for c in cells} == {
+        ("A", "person (80)"): 0.9, ("A", "place (40)"): 1.0,
+        ("B", "person (80)"): 0.75, ("B", "place (40)"): 0.25,
     }  # fmt: skip
-
-
-def test_many_systems_are_a_matrix_of_shares(look):
-    found = {f"s{i}": {"person": 80 - 10 * i, "place": 4 * i} for i in range(7)}
-    cells = look.rows(recall.categories(SOURCE, found), "row", "column", "value")
-    assert len(cells) == 7 * 2  # a category without entities says nothing
-    assert {c["value"] for c in cells if c["row"] == "s4"} == {0.5, 0.4}
     with pytest.raises(UsageError, match="needs entities"):
-        recall.categories({}, found)
+        entities.categories({}, KEPT)
 
 
 def test_metrics_beside_people(look):
     scores = {"BLEU": {"A": 30.0, "B": 20.0, "C": 25.0}, "KoBE": {"A": 85.0, "B": 82.0},
               "DA": {"B": 70.0, "A": 80.0, "C": 75.0}}  # fmt: skip
-    chart = recall.beside_people(scores, "DA")
+    chart = entities.beside_people(scores, "DA")
     points = look.rows(chart, "system", "score", "value")
     assert {p["score"] for p in points} == {"BLEU (r = 1.000)", "KoBE (r = 1.000)", "DA"}
     assert [p["system"] for p in points if p["score"] == "DA"] == ["A", "C", "B"]
     with pytest.raises(UsageError, match="no score 'MQM'"):
-        recall.beside_people(scores, "MQM")
+        entities.beside_people(scores, "MQM")
 
 
 def test_hostile_names_are_data(look):
     names = look.hostile
     counts = {name: dict.fromkeys(names, 3) for name in names}
-    look.inert(recall.categories(dict.fromkeys(names, 5), counts))
-    look.inert(recall.categories(dict.fromkeys(names, 5), {names[0]: counts[names[0]]}))
-    look.inert(recall.beside_people({n: {m: float(i) for i, m in enumerate(names)}
+    look.inert(entities.categories(dict.fromkeys(names, 5), counts))
+    look.inert(entities.categories(dict.fromkeys(names, 5), {names[0]: counts[names[0]]}))
+    look.inert(entities.beside_people({n: {m: float(i) for i, m in enumerate(names)}
                                           for n in names[:3]}, names[1]))  # fmt: skip
     bias = [float(i) for i, _ in enumerate(names)]
-    look.inert(people.severity({"rater": names, "bias": bias, "r": bias}))
+    look.inert(human.severity({"rater": names, "bias": bias, "r": bias}))

@@ -28,8 +28,7 @@ from steelyard.reproduction.aspublished import (
     unstable_order,
 )
 from steelyard.reproduction.evalframes import find_frames
-from steelyard.reproduction.pairedsamples import sample_means
-from steelyard.reproduction.peyrard2021 import PAPER, reproduce_paired
+from steelyard.reproduction.peyrard2021 import PAPER, reproduce_paired, sample_means
 from steelyard.reproduction.reproduction import VERDICTS, Reproduction, Row
 from steelyard.reproduction.search import Places
 from steelyard.stats.strength.bradleyterry import bradley_terry

@@ -16,7 +16,7 @@ from steelyard.cli.main import run
 from steelyard.formats.load import load
 from steelyard.reproduction import peyrard2021, thompson2024
 from steelyard.reproduction.evalframes import Frames
-from steelyard.reproduction.pairedsamples import table3_rows
+from steelyard.reproduction.peyrard2021 import table3_rows
 from steelyard.reproduction.reproduction import (
     COUNTED,
     ERRORS,

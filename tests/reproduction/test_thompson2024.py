@@ -286,7 +286,7 @@ def test_a_folder_whose_name_says_nothing(tmp_path, quick):
 
 
 def test_figure_4_is_drawn_where_a_set_is_there(tmp_path, quick, capsys):
-    pytest.importorskip("altair")
+    pytest.importorskip("vl_convert")
     out = tmp_path / "f.svg"
     command = ["reproduce", "spa", "--data", str(tmp_path), "--plot", "figure4", "--out", str(out)]
     assert run([*command, "--quiet"]) == 2

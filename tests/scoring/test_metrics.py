@@ -13,7 +13,6 @@ from steelyard import EvalSet, ScoreTable, Segments
 from steelyard.core.errors import UsageError
 from steelyard.scoring import metric as metrics
 from steelyard.scoring.metric import Metric, Scored
-from steelyard.scoring.surface import surface_table
 
 
 @dataclass
@@ -76,40 +75,6 @@ def test_metrics_of_other_packages(es, added):
         metrics.make_metric("gone")
     with pytest.raises(UsageError, match="'nothing': a int has no name and score method"):
         metrics.make_metric("nothing")
-
-
-def test_length_adds_up_before_it_divides(es):
-    scored = metrics.make_metric("length").score(es)
-    np.testing.assert_allclose(scored.table.values, np.array([[1, 1], [8 / 5, 0]]))
-    np.testing.assert_allclose(scored.table.system_means(), [1, 8 / 7])
-    assert scored.table.uses == ("a",)
-    bare = EvalSet(es.systems, Segments(es.segments.ids, sources=es.segments.sources),
-                   outputs=es.outputs)  # fmt: skip
-    scored = metrics.make_metric("length").score(bare)
-    np.testing.assert_allclose(scored.table.system_means(), [7 / 10, 8 / 10])
-    assert "to:src" in scored.signature
-
-
-def test_length_of_missing_and_empty_texts():
-    references = {"a": ("", None, "xx"), "b": ("xx", None, "xxxx")}
-    es = EvalSet(("A",), Segments(("1", "2", "3"), references=references),
-                 outputs={"A": ("xx", "x", None)})  # fmt: skip
-    values = metrics.make_metric("length").score(es, ["a", "b"]).table.values
-    np.testing.assert_array_equal(values, [[2, np.nan, np.nan]])
-
-
-def test_a_copy_is_like_its_source(es):
-    scored = metrics.make_metric("copy").score(es)
-    assert scored.table.values[1, 0] == 100
-    assert scored.table.values[0, 0] < 30
-    assert not scored.table.higher_is_better
-    as_reference = Segments(es.segments.ids, references={"r": es.segments.sources})
-    other = surface_table(EvalSet(es.systems, as_reference, outputs=es.outputs), "chrf")
-    np.testing.assert_array_equal(scored.table.values, other.values)
-    np.testing.assert_array_equal(scored.table.system_means(), other.system_means())
-    bare = EvalSet(("A",), Segments(("1",)), outputs={"A": ("so",)})
-    with pytest.raises(UsageError, match="copy: the set has no sources"):
-        metrics.make_metric("copy").score(bare)
 
 
 def test_options_reach_sacrebleu(es):

@@ -5,7 +5,6 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
-import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
@@ -91,7 +90,7 @@ def test_words_never_fail(values):
 def entities(
     name: str, score: float, kept: int, *, reference: bool = False, recall: float = NAN
 ) -> SystemEntities:
-    return SystemEntities(name, score, recall, 1.0, score, NAN, kept, 10, 12, 0, reference)
+    return SystemEntities(name, score, recall, 1.0, kept, 10, 12, 0, reference)
 
 
 def kobe(*systems: SystemEntities, **more: Any) -> KobeReport:
@@ -131,9 +130,8 @@ def test_kobe_of_ties_of_one_and_of_none():
     assert told.sentences() == ("KoBE says nothing here: no entity was found in the source.",)
 
 
-@pytest.mark.parametrize("measure", ["recall", "precision", "f"])
 @settings(max_examples=20)
 @given(st.lists(st.sampled_from([NAN, 0.0, 50.0]), max_size=4))
-def test_words_of_kobe_never_fail(measure, values):
+def test_words_of_kobe_never_fail(values):
     systems = [entities("ABCD"[i], x, 5, reference=i == 3) for i, x in enumerate(values)]
-    checked(kobe(*systems, measure=measure).words())
+    checked(kobe(*systems).words())

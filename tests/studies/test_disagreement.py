@@ -193,26 +193,6 @@ def test_tests_against_scipy():
     assert study.facts["n_pairs"] == 30
 
 
-def test_more_segments_more_agreement():
-    study = disagree(sy.demo_set(), ["learned-refA", "overlap-refA", "chars-refA"], draws=60)
-    curve = study.curve("sizes")
-    assert curve.x == (10, 50, 100)  # of 500 there is one sample only
-    for line in curve.lines:
-        assert line.n == (3, 3, 3)
-        assert line.y[0] > line.y[-1]
-    assert [row["segments"] for row in study.table("sizes").records()] == [10, 50, 100]
-
-
-def test_all_five_rankings():
-    es = sy.demo_set()
-    study = disagree(es, ["learned-refA", "kin-src"], by=["mean", "bt", "elo", "trueskill"],
-                     orders=5, sizes=[20], draws=3)  # fmt: skip
-    assert len(study.table().rows) == 6
-    assert [line.name for line in study.curve("sizes").lines] == ["mean, bt"]
-    assert study.provenance is not None
-    assert "orders:5" in study.provenance.line()
-
-
 def test_the_same_seed_gives_the_same_bytes_whatever_the_order():
     rng = np.random.default_rng(0)
     table = make_set(rng)
@@ -232,13 +212,6 @@ def test_orientation_counts():
     assert dumps(one.table().records()) == dumps(two.table().records())
 
 
-def test_winless_systems_are_named():
-    scores = {"system": ["a"] * 4 + ["b"] * 4 + ["c"] * 4, "segment": [1, 2, 3, 4] * 3,
-              "x": [3.0, 1.0, 4.0, 2.5, 2.0, 2.0, 3.0, 3.0, 0.0, 0.0, 0.0, 0.0]}  # fmt: skip
-    study = disagree(load(scores), sizes=[])
-    assert any("winless: c" in text for text in study.warnings)
-
-
 def test_constant_scores_order_nothing():
     table = {"system": ["a", "a", "b", "b"], "segment": [1, 2, 1, 2], "x": [1.0, 2.0, 1.0, 2.0]}
     study = disagree(load(table), sizes=[])
@@ -248,39 +221,6 @@ def test_constant_scores_order_nothing():
     assert "nothing but ties" in study.warnings[-1]
     for row in study.table("tests").records():
         assert row[str(row["test"])] == 0
-
-
-def test_one_setup_has_no_interval():
-    study = disagree(load(make_set(np.random.default_rng(1), scores=1)), sizes=[])
-    for row in study.table().records():
-        assert row["pairs low"] is None
-        assert row["pairs"] is not None
-
-
-def test_every_measure_has_its_interval():
-    study = disagree(load(make_set(np.random.default_rng(1), scores=6)), sizes=[10])
-    for row in study.table().records():
-        for name in ("pairs", "best", "top 3"):
-            low, value, high = (row[f"{name}{part}"] for part in (" low", "", " high"))
-            assert isinstance(low, float)
-            assert isinstance(value, float)
-            assert isinstance(high, float)
-            assert low <= value <= high
-    for table in study.parts.values():
-        names = [column.name for column in table.columns]
-        assert len(set(names)) == len(names)
-
-
-def test_what_can_not_be_ranked_is_named():
-    table = {"system": ["a", "a", "b", "b"], "segment": [1, 2, 1, 2],
-             "x": [1.0, 2.0, 2.0, 1.0], "y": [1.0, 2.0, None, None]}  # fmt: skip
-    study = disagree(load(table), sizes=[])
-    assert "set: 'y' has fewer than two systems" in study.warnings
-    assert study.facts["n_setups"] == 1
-    with pytest.raises(UsageError, match="nothing to rank"):
-        disagree(load(table), ["y"])
-    with pytest.raises(UsageError, match="'z'"):
-        disagree(load(table), ["z"])
 
 
 @pytest.mark.parametrize(

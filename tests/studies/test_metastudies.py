@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -133,18 +132,6 @@ def test_a_metric_that_copies_people_is_stable():
     assert rows[-1]["spa"] > rows[0]["spa"]
 
 
-def test_trials_in_which_all_metrics_are_alike_are_counted():
-    rng = np.random.default_rng(0)
-    people = np.arange(4.0)[:, None] + rng.normal(size=(4, 20)) / 10
-    tables = {"people": people, "a": people + 1, "b": people * 2, "c": -people}
-    tables["c"][:2] = people[:2]  # goes wrong only where the last two take part
-    study = ablate_systems(as_set(tables), "people", by="pa", sizes=[2], trials=200)
-    lost = study.facts["undefined"]["pa"]
-    assert 0 < lost < 200
-    assert study.curve("values").lines[0].n == (200 - lost,)
-    assert any(f"{lost} of 200 trials" in text for text in study.warnings)
-
-
 def test_distinct_counts_are_those_of_meta():
     es = make_set(4, metrics=6)
     study = count_distinct(es, "people", by=["spa", "pa"], n_resamples=300, rng=1)
@@ -170,16 +157,6 @@ def test_significant_comparisons_by_hand():
     assert row["clusters"] == max(r.rank or 0 for r in whole.results)
 
 
-def test_identical_metrics_tie_and_are_one():
-    es = make_set(6, metrics=3)
-    tables = {name: es[name].values for name in es.scores}
-    study = count_distinct(as_set({**tables, "twin": tables["m1"]}), "people", n_resamples=50)
-    row = records(study, "counts")[0]
-    assert (row["distinct"], row["of"]) == (3, 3)
-    assert study.facts["ties"]["spa"] == [["m1", "twin"]]
-    assert "'twin' and 'm1' are identical" in study.warnings
-
-
 @pytest.mark.parametrize(
     ("study", "options", "message"),
     [
@@ -197,18 +174,3 @@ def test_identical_metrics_tie_and_are_one():
 def test_what_is_refused(study, options, message):
     with pytest.raises(UsageError, match=message):
         study(make_set(8), "people", **options)
-
-
-def test_system_scores_only_have_no_segments():
-    es = make_set(9)
-    scores = {
-        name: replace(table, system_scores=table.values.mean(axis=1))
-        for name, table in es.scores.items()
-    }
-    people = scores["people"]
-    scores["people"] = replace(people, values=np.full_like(people.values, NAN))
-    only = EvalSet(es.systems, es.segments, scores)
-    with pytest.raises(UsageError, match="system scores only"):
-        ablate_segments(only, "people", by="pa")
-    study = ablate_systems(only, "people", by="pa", sizes=[4], trials=10)
-    assert study.facts["n_metrics"] == {"pa": 5}

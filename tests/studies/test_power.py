@@ -50,15 +50,6 @@ def test_power_from_a_pilot_is_near_that_of_its_effect():
         assert row["permutation"] == pytest.approx(row["t"], abs=0.04)
 
 
-def test_a_difference_that_is_assumed_moves_the_pilot():
-    es = pilot(1)
-    none = power_of_test(es, "people", ("f", "a"), difference=0.0, sizes=[100], draws=3000)
-    assert records(none, "power")[0]["t"] == pytest.approx(0.05, abs=0.02)
-    large = power_of_test(es, "people", ("f", "a"), difference=3.0, sizes=[100], draws=100)
-    assert records(large, "power")[0]["t"] == 1
-    assert records(large, "needed")[0]["note"] == "at most 100"
-
-
 def test_documents_are_the_units_that_are_tested():
     es = pilot(2, documents=True)
     study = power_of_test(es, "people", ("f", "a"), unit="document", sizes=[10, 20], draws=500)

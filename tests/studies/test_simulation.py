@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
-
 import numpy as np
 import pytest
 import scipy.stats as reference
@@ -11,7 +9,6 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from steelyard.core.errors import UsageError
-from steelyard.core.parallel import Workers
 from steelyard.core.table import dumps
 from steelyard.stats.strength.bradleyterry import bradley_terry
 from steelyard.stats.strength.sequential import EloOptions, TrueSkillOptions, battles_in_time
@@ -111,31 +108,6 @@ def test_ratings_against_battle_after_battle():
     assert (found[1] < 1).all()
 
 
-def test_ratings_are_judged_beside_the_others_and_change_none_of_them():
-    plain, more = (
-        simulate(replace(SMALL, by=by), rng=3)
-        for by in (SMALL.by, ("mean", "median", "bt", "elo", "trueskill"))
-    )
-    names = [row["ranking"] for row in more.table("overall").records()]
-    assert names == ["mean", "median", "bt", "elo", "trueskill"]
-    taus = [[row["tau"] for row in s.table("overall").records()] for s in (plain, more)]
-    assert taus[0] == taus[1][:3]
-    claims = [[row["claim"] for row in s.table("claims").records()] for s in (plain, more)]
-    assert claims[0] == claims[1]
-    assert more.provenance is not None
-    assert "orders:10" in more.provenance.line()
-    alone = simulate(replace(SMALL, by=("elo",)), rng=3)
-    assert alone.table("overall").rows[0][:2] == more.table("overall").rows[3][:2]
-    assert alone.table("claims").rows == ()
-
-
-def test_a_better_order_is_worth_more():
-    strengths = np.array([[1.0, 2.0, 3.0, 4.0]])
-    scores = np.repeat(strengths[:, :, None], 5, axis=2)
-    assert recovered(strengths, scores).tolist() == [[1.0, 1.0, 1.0]]
-    assert recovered(strengths, -scores).tolist() == [[-1.0, -1.0, -1.0]]
-
-
 def test_size_and_settings(whole):
     assert whole.facts == {"n_settings": 288, "n_sets": 2880}
     assert [curve.name for curve in whole.curves] == list("abcdefgh")
@@ -191,25 +163,6 @@ def test_figures_of_the_authors_simulation(whole):
     assert found["mean"] == pytest.approx([0.788, 0.400, 0.307], abs=0.05)
     assert found["median"] == pytest.approx([0.670, 0.560, 0.543], abs=0.05)
     assert found["bt"] == pytest.approx([0.781, 0.768, 0.766], abs=0.03)
-
-
-def test_permuted_outliers_do_not_hurt_the_mean():
-    design = Design(types=(1,), systems=(5, 10), repeats=60, outlier_kind="permuted")
-    found = lines(simulate(design), "c")
-    assert found["mean"][-1] > found["mean"][0] - 0.06
-
-
-def test_panels_without_data_have_no_points():
-    study = simulate(Design(types=(2,), outliers=(0.1,), systems=(3,), segments=(8,), repeats=2))
-    assert study.curve("a").x == ()
-    assert study.curve("f").x == (2,)
-    assert [row["claim"] for row in study.table("claims").records()] == ["overall: bt is best"]
-
-
-def test_progress_counts_the_settings():
-    told = []
-    simulate(SMALL, workers=Workers(progress=lambda done, total: told.append((done, total))))
-    assert told == [(k, 8) for k in range(9)]
 
 
 @pytest.mark.parametrize(

@@ -5,7 +5,6 @@ from __future__ import annotations
 import csv
 import gzip
 import itertools
-import json
 
 import numpy as np
 import pytest
@@ -13,7 +12,6 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import steelyard as sy
-from steelyard.cli.main import run
 from steelyard.data.evalset import EvalSet
 from steelyard.data.judgements import BattleLog
 from steelyard.data.segments import Segments
@@ -127,16 +125,6 @@ def test_level_in_the_long_run():
     assert 0.035 < rejected / runs < 0.065
 
 
-def test_a_better_metric_is_found():
-    study = _trial(3, "segment", noise=(0.5, 2.0), segments=200)
-    rows = study.table("intervals").records()
-    assert [(row["metric"], row["rank"], row["alike"]) for row in rows] == [
-        ("m0", 1, "a"),
-        ("m1", 2, "b"),
-    ]
-    assert study.facts["significance"]["kendall-soft"]["scheme"] == "inputs"
-
-
 def test_documents_are_units_where_they_are_known():
     documents = tuple(f"d{k // 4}" for k in range(80))
     rng = np.random.default_rng(2)
@@ -177,24 +165,6 @@ def test_identical_outputs_that_people_decided():
     assert table is not None
     assert table.rows == (("1", "B", "A", None, None, "same"),)
     assert identical_table(pairs_of_battles(log, None), 25) is None
-
-
-def test_pairs_without_metrics_print_no_empty_tables(tmp_path, capsys):
-    (tmp_path / "pairs.csv").write_text("seg,better,worse\n1,A,B\n2,B,A\n")
-    rows = ['{"seg": 1, "src": "x", "out": {"A": "same", "B": "same"}}',
-            '{"seg": 2, "src": "y", "out": {"A": "one", "B": "two"}}']  # fmt: skip
-    (tmp_path / "texts.jsonl").write_text("\n".join(rows) + "\n")
-    command = ["study", "ties", str(tmp_path / "texts.jsonl"), "--pairs"]
-    assert run([*command, str(tmp_path / "pairs.csv")]) == 0
-    captured = capsys.readouterr()
-    assert "METRIC" not in captured.out
-    assert "flips" not in captured.out
-    assert "Identical outputs of which people decided: 1 of 1 pair" in captured.out
-    assert "no metric" in captured.err
-    assert run([*command, str(tmp_path / "pairs.csv"), "--json"]) == 0
-    shown = json.loads(capsys.readouterr().out)
-    assert shown["tables"]["intervals"] == []
-    assert shown["tables"]["identical"][0]["text"] == "same"
 
 
 def official(path, lp, metric):

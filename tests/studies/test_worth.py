@@ -22,7 +22,6 @@ from steelyard.metaevaluation.data import judged_scores, system_pairs
 from steelyard.stats.curves import (
     Cells,
     SystemPairs,
-    agreement_curve,
     agreements,
     calibration,
     fit_smooth,
@@ -114,18 +113,6 @@ def test_neither_order_nor_other_metrics_matter():
     assert dumps(alone) == dumps([one for one in a if one["metric"] == "good"])
 
 
-def test_a_scale_of_its_own_does_not_matter():
-    es = make()
-    scaled = es.with_scores("good", 100 * es["good"].values)
-    pairs, more = (system_pairs(one, "people", ["good"]) for one in (es, scaled))
-    at = [0.1, 0.5, 1.0]
-    a = agreement_curve(pairs, "good", np.random.default_rng(0), draws=50, at=at)
-    b = agreement_curve(more, "good", np.random.default_rng(0), draws=50, at=[100 * x for x in at])
-    np.testing.assert_allclose(a.agree, b.agree, atol=1e-9)
-    np.testing.assert_allclose(a.significant_high, b.significant_high, atol=1e-9)
-    assert b.needed[0.6][0] == pytest.approx(100 * a.needed[0.6][0])
-
-
 def test_what_is_told():
     es = make(n=14)
     study = difference_worth(es, "people", metrics=["good"], draws=100)
@@ -164,35 +151,6 @@ def test_ties_of_people_count_half():
     agreed = float((means[1:] > means[0]).sum())
     assert one["accuracy"] == pytest.approx((agreed + 0.5 * 36) / 45)
     assert any("36 pairs" in w for w in study.warnings)
-
-
-def test_where_all_tie_nothing_is_measured():
-    es = make()
-    flat = es.with_scores("people", np.ones((10, 30)), kind="human")
-    with pytest.raises(UsageError, match="people tie all pairs of systems"):
-        difference_worth(flat, "people", metrics=["good"], draws=20)
-    constant = es.with_scores("flat", np.ones((10, 30)))
-    study = difference_worth(constant, "people", metrics=["good", "flat"], draws=20)
-    assert [one["metric"] for one in study.facts["worth"]] == ["good"]
-    assert any("'flat'" in text for text in study.warnings)
-
-
-def test_the_order_of_sets_does_not_matter():
-    sets = [make(k, n=3, prefix=f"c{k}-") for k in range(25)]
-    one, other = (difference_worth(some, "people", metrics=["good"], draws=20)
-                  for some in (sets, sets[::-1]))  # fmt: skip
-    assert dumps(one.facts["worth"]) == dumps(other.facts["worth"])
-    assert dumps(one.facts["calibration"]) == dumps(other.facts["calibration"])
-
-
-def test_system_scores_alone():
-    study = difference_worth(as_system_table(make()), "people", metrics=["good"], draws=20)
-    assert np.isnan(study.facts["worth"][0]["significant"]).all()
-    assert any("has system scores only" in text for text in study.warnings)
-    pairs = {("s0", "s1"): 0.01, ("s3", "s2"): 0.5}
-    known = difference_worth(as_system_table(make()), "people", metrics=["good"], draws=20,
-                             pvalues=pairs)  # fmt: skip
-    assert not np.isnan(known.facts["worth"][0]["significant"]).any()
 
 
 def test_too_few():

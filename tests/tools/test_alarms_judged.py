@@ -84,7 +84,7 @@ def test_alarms_are_written_for_judges_with_all_that_they_rest_on(tmp_path, caps
         def __init__(self) -> None:
             pass
 
-        signature = "numbers"
+        signature, tiers = "numbers", ()
 
         def link(self, texts, lang, other):
             from steelyard.kobe.mention import Mention

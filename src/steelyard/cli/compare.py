@@ -61,38 +61,33 @@ if TYPE_CHECKING:
 
 # What report.figures.comparison draws; importing it would cost start-up.
 PLOTS = (
-    "forest", "pairwise", "pairwise-alone", "pairwise-all", "density", "differences", "wins",
-    "ranks", "disagreement",
+    "forest", "pairwise", "pairwise-alone", "density", "differences", "wins", "ranks",
+    "disagreement",
 )  # fmt: skip
 PAIR_PLOTS = ("density", "differences", "wins")
 _SIDES = ("left", "right", "outcome")
 _OUTCOMES = ("words", "swapped")  # how outcomes are read
 _WARNINGS = 3  # that a terminal shows without --details
-_OF_THE_CARD = frozenset(("power",))
 # The card's tests are its own, on two systems and two-sided.
 _NOT_ON_THE_CARD = frozenset(
     (
         "by",
         "autorank",
-        "slices",
         "tests",
-        "alternative",
         "correction",
         "pairwise",
         *RankOptions.declared(),
     )
 )
 # Without these, two systems are compared on the card.
-_OF_RANKINGS = (*_NOT_ON_THE_CARD, "slices", "intervals", "plot")
+_OF_RANKINGS = (*_NOT_ON_THE_CARD, "intervals", "plot")
 # AutoRank has intervals, and no tests of pairs.
 _NOT_OF_SEVERAL = frozenset(
     (
         "tests",
-        "alternative",
         "correction",
         "alpha",
         "pairwise",
-        *_OF_THE_CARD,
         *RankOptions.declared(),
     )
 )
@@ -100,10 +95,10 @@ _NOT_OF_SEVERAL = frozenset(
 
 @command(
     headings={
-        "What to compare": "score pair slices power pass_k",
-        "Ranking": "by autorank ties tolerance prior method orders k trueskill_beta trueskill_tau "
+        "What to compare": "score pair slices pass_k",
+        "Ranking": "by autorank ties tolerance prior orders k trueskill_beta trueskill_tau "
         "trueskill_draw",
-        "Tests and intervals": "tests alternative correction alpha unit intervals n_bootstrap",
+        "Tests and intervals": "tests correction alpha unit intervals n_bootstrap",
         "Battles": "battles left right outcome words swapped scale",
         "What is shown": "details pairwise plot",
     },
@@ -121,7 +116,6 @@ _NOT_OF_SEVERAL = frozenset(
 @from_fields(CompareOptions, "by", "autorank", "tests")
 @click.option("--pair", type=Names(), metavar="A,B", help="The decision card of two systems.")
 @from_fields(CompareOptions, "slices")
-@from_fields(CardOptions, "power")
 @from_fields(CompareOptions, *RankOptions.declared(), *PairOptions.declared())
 @click.option(
     "--battles",
@@ -132,7 +126,7 @@ _NOT_OF_SEVERAL = frozenset(
 @from_fields(BattleOptions, *_SIDES, *_OUTCOMES, "scale")
 @click.option("--k", "pass_k", type=Numbers(int), help="Of repeated runs: pass@k and pass^k.")
 @click.option("--details", is_flag=True, help="Print all columns, notes, sentences and warnings.")
-@click.option("--pairwise", is_flag=True, help="Print matrices of all pairs, too.")
+@click.option("--pairwise", is_flag=True, help="Print a table of all pairs, too.")
 @plot_option(PLOTS, f"; with --pair: {' '.join(PAIR_PLOTS)}")
 @text_options
 @input_options
@@ -183,8 +177,8 @@ def compare(
     output = write_figures(plots, _draw_none if hasattr(result, "first") else result.plot, output)
     details = settings["details"]
     tables, shown = [result.table()], result.pieces()
-    if settings["pairwise"] and hasattr(result, "pair_tables"):
-        tables += result.pair_tables()
+    if settings["pairwise"] and hasattr(result, "pair_table"):
+        tables.append(result.pair_table())
         shown += tables[1:]
     repeats = _repeats(runs, es, settings)
     if repeats is not None:
@@ -237,7 +231,7 @@ def _load(
     forms = {each.format for each in es.inputs}
     pair = None
     if len(inputs) == es.n_systems == 2 and forms <= {plaintext.TEXTS, plaintext.SCORES}:
-        pair = tuple(plaintext.named([Path(path) for path in inputs], "system"))
+        pair = tuple(files.names_of([Path(path) for path in inputs], "system"))
     if texts.asks or (es.outputs and not es.scores):
         scored = texts.score(es, options, links)
         es = scored.evalset.select(scores=scored.metrics)
@@ -282,13 +276,10 @@ def _scores(es: EvalSet, settings: dict[str, Any]) -> tuple[str, ...]:
 
 def _only_two(es: EvalSet, settings: dict[str, Any]) -> tuple[str, ...] | None:
     """Return the systems, the better one first, if these are two and no ranking is asked for."""
-    from steelyard.comparison.suites import tasks_of
     from steelyard.stats.arrays import row_means
 
     names = _scores(es, settings)
     if es.n_systems != 2 or not names or any(map(given, _OF_RANKINGS)):
-        return None
-    if any(len(tasks_of(es, name)) > 1 for name in names):
         return None
     first, second = row_means(es[names[0]].oriented)
     return es.systems[::-1] if second > first else es.systems
@@ -322,12 +313,10 @@ def _of_scores(
     for option in ("scale", *_OUTCOMES):
         if given(option):
             raise UsageError(f"--{option} is of battles, not of scores")
-    unused = without_part(_OF_THE_CARD, "a ranking: the decision card of --pair A,B has it")
     if len(names) > 1:
-        many = run.compare_each(es, names, options, seed)
-        return replace(many, warnings=(*many.warnings, *unused)), partial(_by_one, names[0])
+        return run.compare_each(es, names, options, seed), partial(_by_one, names[0])
     result = run.compare_by(es, names[0] if names else None, options, seed)
-    return _ranked(result, unused, settings)
+    return _ranked(result, (), settings)
 
 
 def _card(
@@ -344,7 +333,7 @@ def _card(
         raise UsageError(f"--pair A,B: expected two systems, found {len(pair)}")
     if settings["by"] == (AUTORANK,):
         raise UsageError("--by autorank has no decision card: --pair is of one --score")
-    chosen = {name: settings[name] for name in ("alpha", "power", "unit")}
+    chosen = {name: settings[name] for name in ("alpha", "unit", "slices")}
     if given("n_bootstrap"):
         chosen["n_bootstrap"] = settings["n_bootstrap"]
     options, two = CardOptions(human=human, **chosen), (pair[0], pair[1])
@@ -366,7 +355,7 @@ def _of_log(
     inputs.only_rows_and_columns()
     if settings["tests"] not in (None, ("sign",)):
         raise UsageError("--battles LOG: pairs are tested by --tests sign only")
-    for option in ("score", "pair", "slices", "power", "tolerance"):
+    for option in ("score", "pair", "slices", "tolerance"):
         if given(option):
             instead = "; --pairwise shows every pair of a log" if option == "pair" else ""
             raise UsageError(f"--{option} applies to scores, not to a log of battles{instead}")

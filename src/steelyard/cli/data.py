@@ -66,13 +66,6 @@ def data() -> None:
     ),
 )
 @_INPUTS
-@click.option(
-    "--list",
-    "lists",
-    is_flag=True,
-    help="List the sets and language pairs of an mt-metrics-eval folder, or the one above, and "
-    "what there is of each.",
-)
 @_METRICS
 @input_options
 @settled_options
@@ -81,8 +74,6 @@ def info(
     metrics: tuple[str, ...] | None,
     options: InputOptions,
     output: OutputOptions,
-    *,
-    lists: bool,
 ) -> None:
     """Show what inputs hold: systems, segments, scores, and what is missing, tied or odd.
 
@@ -93,14 +84,6 @@ def info(
     from steelyard.data.selection import with_metrics
 
     need_inputs(inputs)
-    if lists:
-        from steelyard.formats.folders import mtme
-
-        pairs = [pair for name in inputs for pair in mtme.contents(Path(name))]
-        listing = {"pairs": [pair.to_dict() for pair in pairs], "warnings": []}
-        words = [f"{plural(len(pairs), 'language pair')} can be read, by --lp."]
-        emit(listing, [mtme.contents_table(pairs)], output, words=words)
-        return
     verdicts = _verdicts(inputs, options)
     if verdicts is not None:
         _show_verdicts(inputs[0], verdicts, output)

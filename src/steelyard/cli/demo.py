@@ -42,7 +42,7 @@ _REPORT = (
 _WIDTH = 77  # of commands, which are indented
 _ROWS = 4  # of tables
 _DOCUMENT, _NAMED = "news-017", ("Kaolin", "Dolomite", "Basalt")  # whose names are looked at
-_ALARMS = 3  # that are printed
+_CHECKED, _FINDINGS = "Basalt", 3  # whose translations are checked; findings that are printed
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -85,7 +85,7 @@ def demo(how: DemoOptions, output: OutputOptions) -> None:
         report_progress(3, 5)
         judged = judge(embedded.VERDICTS, human=embedded.RATERS)
         report_progress(4, 5)
-        entities, alarms = _entities(es)
+        entities, wrong = _entities(es)
         report_progress(5, 5)
     result: dict[str, Any] = {"warnings": [*view.warnings, *weighed.warnings]}
     if output.json or output.out is not None:
@@ -138,9 +138,14 @@ def demo(how: DemoOptions, output: OutputOptions) -> None:
             judged.answer(),
         ),
         *_part(
-            f"Which names and numbers are wrong in document {_DOCUMENT}?",
+            f"Who keeps the names and numbers of document {_DOCUMENT}?",
             f"{score} --systems {','.join(_NAMED)}",
-            alarms,
+            [] if entities is None else [entities.sentence()],
+        ),
+        *_part(
+            f"Which numbers, names and terms does {_CHECKED} get wrong?",
+            f"steelyard check source.de {_CHECKED}.en",
+            wrong,
         ),
         *_part("Everything on one page?", _REPORT, []),
         last,
@@ -189,21 +194,26 @@ def _marked(ratings: Ratings) -> list[str]:
 
 
 def _entities(es: EvalSet) -> tuple[KobeReport | None, list[str]]:
-    """Look up names and numbers in the embedded knowledge base, if its extra is installed."""
+    """Count the entities of a document, and check a translation, if the extra is installed."""
     from steelyard.core.errors import MissingDependencyError
     from steelyard.kobe.base.knowledge import default
     from steelyard.kobe.metric import kobe_metric
+    from steelyard.scoring.check import check
 
     documents = zip(es.segments.ids, es.segments.documents or (), strict=True)
     segments = [segment for segment, document in documents if document == _DOCUMENT]
+    document = es.select(systems=_NAMED, segments=segments)
+    news = es.select(domain="news")
+    sources, outputs = (
+        [text for text in texts if text is not None]
+        for texts in (news.segments.sources or (), news.outputs[_CHECKED])
+    )
     try:
-        report = kobe_metric(es.select(systems=_NAMED, segments=segments), "de", "en", default())[1]
+        report = kobe_metric(document, "de", "en", default())[1]
+        result = check(sources, outputs, src="de", tgt="en")
     except MissingDependencyError as error:
         return None, [f"({error})"]
-    wrong = [
-        f"{alarm.system} writes {finding.output.text} for {finding.source.text}"
-        for alarm in report.alarms
-        for finding in alarm.findings
-        if finding.source is not None and finding.output is not None
-    ]
-    return report, [report.sentence(), f"The surest alarms: {'; '.join(wrong[:_ALARMS])}."]
+    kinds = {finding.kind: finding for finding in reversed(result.findings)}
+    surest = sorted(kinds.values(), key=lambda f: -f.precision)[:_FINDINGS]
+    rows = [f"  line {f.segment:>3}, {f.message} [{f.confidence}]" for f in surest]
+    return report, [result.words().settled[0], *rows]

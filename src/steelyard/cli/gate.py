@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -80,8 +79,6 @@ def gate(
     2 bad input.
     """
     from steelyard.comparison.gate import gate as decide
-    from steelyard.core.table import plain
-    from steelyard.judging.gate import check, parse
 
     if "-" in (baseline, candidate):
         raise UsageError("gate reads two files, not standard input")
@@ -89,12 +86,7 @@ def gate(
     with shown_progress("comparing", output):
         sets = [options.load([path]) for path in (baseline, candidate)]
         score = settings.pop("score") or None
-        parsed = [parse(text) for text in settings.pop("require")]
         result = decide(*sets, score=score, rng=output.seed, **settings)
-        facts = plain(result.to_dict())
-        result = replace(
-            result, requirements=tuple(check(item, facts).to_dict() for item in parsed)
-        )
     if summary is not None:
         Path(summary).write_text(result.markdown(), encoding="utf-8")
     then = proposals.another("compare", keep={*proposals.READING, "score"})

@@ -32,7 +32,7 @@ from steelyard.human.options import PROTOCOLS, HumanOptions
 if TYPE_CHECKING:
     from steelyard.human.results import HumanScores
 
-PLOTS = ("ranking", "severity", "agreement")  # what report.figures.people draws
+PLOTS = ("ranking", "severity", "agreement", "rankings")  # what report.figures.human draws
 
 
 @command(

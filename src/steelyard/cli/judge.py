@@ -45,7 +45,7 @@ if TYPE_CHECKING:
     from steelyard.judging.report import JudgeReport
 
 CARD = "card"
-PLOTS = ("agreement", "gaps", "confusion", "bias", "labels")  # what judgefigures draws
+PLOTS = ("agreement", "gaps", "confusion", "bias", "labels")  # what report.figures.judges draws
 _READING = frozenset((*ReadOptions.declared(), "where", "columns"))
 _WHO = ("human", "judge", "judges", "own", "covariates")
 _UNDECIDED = {"pass": 0, "fail": 3}
@@ -255,8 +255,8 @@ def correct(inputs: tuple[str, ...], output: OutputOptions, **settings: Any) -> 
     "steelyard judge plan verdicts.csv --human expert --judge gpt --half-width 0.03",
     "steelyard judge plan verdicts.csv --human expert --judge gpt --budget 50 --out next.csv",
     headings={
-        "What is wanted": "half_width kappa accuracy pair difference budget",
-        "Intervals": "unit level power",
+        "What is wanted": "half_width kappa budget",
+        "Intervals": "unit level",
     },
 )
 @partial(output_options, suffixes=tuple(dict.fromkeys((*SUFFIXES, *TABLES))))

@@ -23,12 +23,11 @@ from steelyard.cli.params import (
     as_object,
     input_options,
     need_inputs,
-    settings_of,
     settled_options,
     with_languages,
 )
 from steelyard.core.errors import InputError, UsageError, hint
-from steelyard.core.options import Options, flag, names, number, option, text, whole
+from steelyard.core.options import Options, flag, names, number, text, whole
 from steelyard.core.table import Column, Table
 from steelyard.core.text import listed, plural
 
@@ -41,7 +40,6 @@ if TYPE_CHECKING:
 SOURCES = {
     "default": "CLDR and GeoNames, from installed packages (no INPUT)",
     "wikidata": "the JSON dump: plain, .gz, .bz2, or - for standard input",
-    "paranames": "the ParaNames table of names",
     "table": "a table of names: id, lang, alias or name, perhaps layer, category, prior, tier",
 }
 _ALIASES = """\
@@ -79,7 +77,6 @@ class BuildOptions(Options):
     onto: str | None = text(
         None, "Add to this base; 'default' is the embedded one.", metavar="BASE"
     )
-    skip_broken: bool = flag("Count broken lines instead of stopping at one.")
     force: bool = flag("Replace the knowledge base that is there.")
 
 
@@ -124,7 +121,7 @@ def build(source: str, path: str | None, wanted: BuildOptions, output: OutputOpt
 
 def _sources(name: str, path: str | None, wanted: BuildOptions) -> list[Source]:
     from steelyard.kobe.base.knowledge import Base
-    from steelyard.kobe.base.sources import AliasTable, ParaNames, Wikidata
+    from steelyard.kobe.base.sources import AliasTable, Wikidata
 
     if name not in SOURCES:
         raise UsageError(f"no source '{name}'; {hint(name, SOURCES)}")
@@ -134,10 +131,9 @@ def _sources(name: str, path: str | None, wanted: BuildOptions) -> list[Source]:
         return [Base(_folder(None))]
     if path is None:
         raise UsageError(f"the source '{name}' needs an input: {SOURCES[name]}")
-    skip = wanted.skip_broken
     if name == "wikidata":
-        return [Wikidata(path, min_sitelinks=wanted.min_sitelinks, skip_broken=skip)]
-    return [{"paranames": ParaNames, "table": AliasTable}[name](path, skip_broken=skip)]
+        return [Wikidata(path, min_sitelinks=wanted.min_sitelinks)]
+    return [AliasTable(path)]
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -345,7 +341,10 @@ def link(
     line: str, lang: str, other: str | None, tier: str, base: str | None, output: OutputOptions
 ) -> None:
     """Show the entities of TEXT; - reads lines from standard input."""
-    linker = _linker(base, {} if tier == "all" else {"tiers": (tier,)})
+    from steelyard.kobe.linking.linker import make_linker
+    from steelyard.kobe.options import TIERS
+
+    linker = make_linker(_folder(base), TIERS if tier == "all" else (tier,))
     lines = sys.stdin.read().splitlines() if line == "-" else [line]
     mentions: list[dict[str, Any]] = [
         {
@@ -388,28 +387,14 @@ def _linked(
     return [tier.mentions(*pair) for pair in zip(texts, mentions, strict=True)]
 
 
-def _linker(base: str | None, options: dict[str, Any]) -> DictionaryLinker:
-    from steelyard.kobe.linking.linker import make_linker
-    from steelyard.kobe.options import LinkOptions
-
-    return make_linker(_folder(base), LinkOptions(**options))
-
-
 @dataclass(frozen=True, kw_only=True)
 class AnnotateOptions(Options):
-    """Languages and reference, how entities are found, and whether links are replaced."""
+    """Languages and reference, and whether links are replaced."""
 
     src_lang: str | None = text(None, "Language of the sources, as de.", metavar="CODE")
     tgt_lang: str | None = text(None, "Language of outputs and references.", metavar="CODE")
     reference: str | None = text(
         None, "The reference, where there are several.", flag="--ref", metavar="NAME"
-    )
-    settings: tuple[tuple[str, str], ...] = option(
-        "settings",
-        (),
-        "An option of kobe, as kobe.link.min_population=100000 or kobe.language_filter=off "
-        "(repeatable).",
-        flag="--set",
     )
     force: bool = flag("Replace the links that are there.")
 
@@ -442,18 +427,11 @@ def annotate(
     from steelyard.formats.save import save
     from steelyard.kobe.base.knowledge import KnowledgeBase
     from steelyard.kobe.metric import annotate as annotations_of
-    from steelyard.kobe.options import KobeOptions
 
     need_inputs(inputs, "steelyard kb annotate texts.jsonl --out links.jsonl --lp de-en")
     if output.out is None:
         raise UsageError("--out is missing: the file to write links into, such as links.jsonl")
     options = with_languages(options, how.src_lang, how.tgt_lang)
-    chosen = settings_of(how.settings)
-    for name in chosen:
-        if name != "kobe":
-            raise UsageError(
-                f"--set {name}...: expected options of kobe, as kobe.link.values=false"
-            )
     held = options.read(inputs)
     if held.judged is not None:
         path = held.judged.files[0].path if held.judged.files else inputs[0]
@@ -462,11 +440,8 @@ def annotate(
     source, _, target = (es.language_pair or "").partition("-")
     if not (source and target):
         raise UsageError("the languages are not known: name them by --src-lang and --tgt-lang")
-    kobe = KobeOptions.of(chosen.get("kobe", {}))
-    if base is not None and kobe.linker is not None:
-        raise UsageError("--kb does nothing where another linker is named")
-    opened = None if kobe.linker is not None else KnowledgeBase.open(_folder(base))
-    annotations = annotations_of(es, source, target, opened, kobe, reference=how.reference)
+    opened = KnowledgeBase.open(_folder(base))
+    annotations = annotations_of(es, source, target, opened, reference=how.reference)
     if output.out.exists() and not how.force:
         raise UsageError(f"{output.out} exists already; --force overwrites it")
     save(annotations, output.out, to="entities")
@@ -479,7 +454,7 @@ def annotate(
     result = {
         "path": str(output.out),
         "language_pair": es.language_pair,
-        "kb": None if opened is None else opened.signature,
+        "kb": opened.signature,
         "sentences": annotations.n_segments,
         "mentions": mentions,
         "read": [file.taken_for() for file in es.inputs],

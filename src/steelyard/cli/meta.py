@@ -35,7 +35,7 @@ from steelyard.cli.params import (
     without_part,
 )
 from steelyard.core.errors import UsageError
-from steelyard.metaevaluation.options import DEFAULT, POOLED, MetaOptions
+from steelyard.metaevaluation.options import DEFAULT, MetaOptions
 
 if TYPE_CHECKING:
     from steelyard.data.evalset import EvalSet
@@ -51,19 +51,18 @@ PRESETS = ("wmt22", "wmt23", "wmt24", "wmt24-esa", "wmt25")
 _TASKS = "wmt26"  # spans, scores and error-free outputs instead of a folder of sets
 # Options that averages over domains ignore, and those that the tasks of a protocol decide.
 _NOT_BY_DOMAIN = frozenset(
-    ["intervals", "n_bootstrap", "epsilon", "threshold", "pa_ties", "keep_references", "outliers"]
+    ["intervals", "n_bootstrap", "epsilon", "threshold", "keep_references", "outliers"]
 )
 _NOT_IN_PROTOCOLS = _NOT_BY_DOMAIN.union(
-    ["by", "level", "group_by", "corpus", "refs", "sees", "drop_metrics", "protocol"]
+    ["by", "level", "group_by", "corpus", "refs", "sees", "drop_metrics"]
 )
 # Of the meta-metrics, those that a shell completes.
 COMPLETED = ("spa", "pa", "pearson", "spearman", "kendall-b", "kendall-c", "acc-eq", "tau-eq",
              "pdp", "kendall-like")  # fmt: skip
-# What report.figures.metaevaluation draws of one set, of documents or domains, and of a protocol.
+# What report.figures.meta draws of one set, and of a protocol.
 PLOTS = (
-    "forest", "pvalues", "comparison", "side-by-side", "calibration", "scatter", "metametrics",
+    "forest", "pvalues", "comparison", "side-by-side", "calibration", "scatter",
 )  # fmt: skip
-_POOLED_PLOTS = ("forest", "comparison", "side-by-side", "metametrics")
 PROTOCOL_PLOTS = ("leaderboard", "comparison")
 
 
@@ -72,10 +71,9 @@ PROTOCOL_PLOTS = ("leaderboard", "comparison")
         "What to compare": "metrics by level group_by details by_domain",
         "Tests and intervals": "significance scheme alternative correction alpha n_resamples unit "
         "intervals n_bootstrap",
-        "What counts": "common keep_references sentinels outliers outlier_cutoff method epsilon "
-        "threshold pa_ties",
-        "Texts and ratings beside scores": "corpus refs protocol",
-        "Protocols of shared tasks": "preset benchmark add",
+        "What counts": "common keep_references sentinels outliers method epsilon threshold",
+        "Texts beside scores": "corpus refs",
+        "Protocols of shared tasks": "preset add",
     },
     shape=JUDGED,
     examples=(
@@ -92,23 +90,19 @@ PROTOCOL_PLOTS = ("leaderboard", "comparison")
               "kendall-like and other Kendall variants.")  # fmt: skip
 @from_fields(MetaOptions, "group_by", "significance", "scheme", "correction", "alternative",
              "n_resamples", "alpha", "intervals", "n_bootstrap", "method", "unit", "epsilon",
-             "threshold", "pa_ties")  # fmt: skip
+             "threshold")  # fmt: skip
 @click.option("--corpus", type=Names(), default=(), help="Add these metrics, scored on the "
               "texts: bleu chrf chrf++ ter kobe kobe-ref and others of score.")  # fmt: skip
 @click.option("--ref", "refs", type=Names(), help="References that --corpus compares with.")
-@click.option("--protocol", type=Known(("da", "mqm", "esa")), help="Raw ratings among the "
-              "inputs become the human score, as by steelyard human.")  # fmt: skip
 @click.option("--details", is_flag=True, help="Show all columns, warnings, and how large a "
               "difference counts.")  # fmt: skip
 @click.option("--by-domain", is_flag=True, help="A column per domain, and their average.")
 @click.option("--preset", type=Known((*PRESETS, _TASKS)), help="Run the protocol of a shared task "
               "on the folder INPUT; wmt26: on human ratings and predictions.")  # fmt: skip
-@click.option("--benchmark", type=click.Path(path_type=Path, dir_okay=False), metavar="FILE.toml",
-              help="Run a protocol of your own.")  # fmt: skip
 @click.option("--add", multiple=True, metavar="[SET=]FILE",
               help="Scores of your own metric, for all sets of a protocol or one "
               "(repeatable).")  # fmt: skip
-@from_fields(MetaOptions, "keep_references", "common", "outliers", "outlier_cutoff", "sentinels")
+@from_fields(MetaOptions, "keep_references", "common", "outliers", "sentinels")
 @plot_option(PLOTS)
 @input_options
 @partial(figure_options, splits=True)
@@ -121,7 +115,7 @@ def meta(
     """Find the metrics that agree with a human score, and test which of them really differ.
 
     INPUT is a table, an mt-metrics-eval folder (with --lp) or a native file; several are joined.
-    Protocols (--preset, --benchmark) and --by-domain split over --jobs.
+    Protocols (--preset) and --by-domain split over --jobs.
     """
     from steelyard.metaevaluation.results import MetaEvaluation, few_warnings
 
@@ -132,12 +126,12 @@ def meta(
     plots = _plots(request, asked, output)
     es: EvalSet | None = None
     result: Result
-    if request.preset or request.benchmark:
+    if request.preset:
         benchmark, sets = _protocol(request, inputs)
         result = _run(benchmark, sets, asked, options.human, output, _NOT_IN_PROTOCOLS)
     else:
         need_inputs(inputs)
-        es, asked, options = _loaded(inputs, request, options.by_unit(asked.unit), asked, output)
+        es, asked = _loaded(inputs, request, options.by_unit(asked.unit), asked, output)
         if request.by_domain:
             benchmark, sets = _domains(es, request, options.human, asked)
             result = _run(benchmark, sets, asked, None, output, _NOT_BY_DOMAIN)
@@ -149,7 +143,7 @@ def meta(
 
     def draw(name: str) -> Any:
         from steelyard.data.selection import chosen_metrics
-        from steelyard.report.figures import metaevaluation as figures
+        from steelyard.report.figures import meta as figures
 
         if not isinstance(result, MetaEvaluation):
             return figures.draw_protocol(name, result, asked.alpha)
@@ -194,23 +188,18 @@ def _next(asked: MetaOptions, es: EvalSet | None) -> str | None:
     """Test which metrics differ; after that, look at it all in one page."""
     if not asked.significance:
         return proposals.again("--significance", without={"plot"})
-    if es is None or any(given(name) for name in ("protocol", "corpus", "add", "refs")):
+    if es is None or any(given(name) for name in ("corpus", "add", "refs")):
         return None  # a report reads scores as they are
     return proposals.another("report", "--out", "report.html", keep={*proposals.READING, "metrics"})
 
 
 def _plots(request: _Request, asked: MetaOptions, output: OutputOptions) -> Sequence[str]:
     """Return the figures to draw; refuse options that do not go together."""
-    protocol = bool(request.preset or request.benchmark or request.by_domain)
+    protocol = bool(request.preset or request.by_domain)
     plots = wanted_figures(request.plot, output, PROTOCOL_PLOTS if protocol else PLOTS)
     if protocol and asked.sentinels:
         raise UsageError("--sentinels: a protocol names its metrics; use one set")
-    if asked.level in POOLED and request.by_domain:
-        raise UsageError(f"--by-domain and --level {asked.level}: expected one of them")
     for name in plots:
-        if asked.level in POOLED and name not in _POOLED_PLOTS:
-            what = "shows systems or segments"
-            raise UsageError(f"--plot {name} {what}: not with --level {asked.level}")
         if name in ("comparison", "side-by-side") and not asked.significance:
             raise UsageError(f"--plot {name} shows tests of metrics: add --significance")
     return plots
@@ -222,26 +211,9 @@ def _loaded(
     options: InputOptions,
     asked: MetaOptions,
     output: OutputOptions,
-) -> tuple[EvalSet, MetaOptions, InputOptions]:
-    """Load a set; raw ratings become the human score if a protocol says how.
-
-    What errors cost is asked for only where raters are: not every severity has a weight.
-    """
-    from steelyard.metaevaluation.tests import asks_for_raters
-
-    sources: list[Any] = [*inputs, *(path for _, path in request.added)]
-    notes: tuple[str, ...] = ()
-    if request.protocol is not None:
-        from steelyard.human.run import scored_inputs
-
-        sources, human, notes = scored_inputs(sources, request.protocol, options, output.seed)
-        options = replace(options, human=human)
-    es = options.load(sources)
-    if asks_for_raters(asked):
-        from steelyard.human.run import with_costs
-
-        es = with_costs(es, options.human)
-    es = replace(es, notes=(*notes, *es.notes))
+) -> tuple[EvalSet, MetaOptions]:
+    """Load a set, and score its texts by the corpus metrics that were asked for."""
+    es = options.load([*inputs, *(path for _, path in request.added)])
     if request.corpus:
         from steelyard.scoring.run import with_corpus_metrics
 
@@ -251,7 +223,7 @@ def _loaded(
         if asked.metrics is not None:  # what was computed for this is shown
             added = sorted(es.scores.keys() - before)
             asked = replace(asked, metrics=(*asked.metrics, *added))
-    return es, asked, options
+    return es, asked
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -261,11 +233,9 @@ class _Request:
     by: tuple[str, ...]
     corpus: tuple[str, ...]
     refs: tuple[str, ...] | None
-    protocol: str | None
     details: bool
     by_domain: bool
     preset: str | None
-    benchmark: Path | None
     add: tuple[str, ...]
     plot: tuple[str, ...] | None
 
@@ -289,13 +259,9 @@ def _protocol(request: _Request, inputs: tuple[str, ...]) -> tuple[Benchmark, In
     """Return the benchmark, and where its sets are."""
     from steelyard.metaevaluation.benchmark import tasks
 
-    if request.preset and request.benchmark:
-        raise UsageError("--preset and --benchmark: expected one of them")
-    if len(inputs) > 1 or (request.preset and not inputs):
+    if len(inputs) != 1:
         raise UsageError(f"expected one folder with the sets, got {len(inputs)} inputs")
-    path = request.benchmark or Path()
-    benchmark = tasks.preset(request.preset) if request.preset else tasks.read(path)
-    return benchmark, tasks.Inputs(inputs[0] if inputs else None, add=request.added)
+    return tasks.preset(str(request.preset)), tasks.Inputs(inputs[0], add=request.added)
 
 
 def _domains(

@@ -248,7 +248,7 @@ def wants_figure(output: OutputOptions) -> bool:
     """Tell whether ``--out`` is a figure; if so, refuse at once where figures can't be drawn."""
     if output.out is None or files.suffix(output.out) not in FIGURES:
         return False
-    from steelyard.report.figures.style import need_plots
+    from steelyard.report.figures.vega import need_plots
 
     need_plots()
     return True
@@ -260,7 +260,7 @@ def wanted_figures(
     """Return the figures to draw: those of ``--plot``, the first, or none without ``--out``."""
     names: Sequence[str] = known[:1]
     if plot:
-        from steelyard.report.figures.style import chosen
+        from steelyard.report.figures.vega import chosen
 
         names = chosen(plot, known)
     if wants_figure(output):

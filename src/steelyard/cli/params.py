@@ -504,16 +504,14 @@ def with_languages(options: InputOptions, src: str | None, tgt: str | None) -> I
 # Options of commands that score texts
 
 # The registry of scoring, which --help must not import.
-METRICS = ("kobe", "kobe-ref", "m-eta", "bleu", "chrf", "chrf++", "ter", "eed", "character",
-           "length", "copy")  # fmt: skip
+METRICS = ("kobe", "kobe-ref", "m-eta", "bleu", "chrf", "chrf++", "ter", "eed", "character")
 _KOBE = ("kobe", "kobe-ref")  # which use a knowledge base, or links
 
 
 def _kobe_options() -> str:
-    from steelyard.kobe.options import KobeOptions, LinkOptions
+    from steelyard.kobe.options import KobeOptions
 
-    own = (field.name for field in fields(KobeOptions) if field.name != "link")
-    return ", ".join((*own, *(f"link.{field.name}" for field in fields(LinkOptions))))
+    return ", ".join(field.name for field in fields(KobeOptions))
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -568,10 +566,6 @@ class TextOptions(Options):
         "texts, as JSON lines or a folder of the KoBE release.",
         metavar="PATH",
     )
-    cache: bool = flag(
-        "Keep the scores of --command, and use those that the same command line gave the same "
-        "texts."
-    )
 
     @property
     def reference_files(self) -> list[Path]:
@@ -581,11 +575,11 @@ class TextOptions(Options):
     @property
     def reference_names(self) -> tuple[str, ...] | None:
         """Names of the references, of files those in the order given; None if none is named."""
-        from steelyard.formats.plaintext import named
+        from steelyard.formats.files import names_of
 
         texts = [reference for reference in self.ref if not _is_file(reference)]
         chosen = tuple(name for text in texts for name in split_names(text))
-        return chosen or tuple(named(self.reference_files, "reference")) or None
+        return chosen or tuple(names_of(self.reference_files, "reference")) or None
 
     @property
     def plain(self) -> bool:
@@ -670,9 +664,8 @@ class TextOptions(Options):
         return score(es, metrics, references=references, options=settings, annotations=annotations)
 
     def _external(self, options: InputOptions) -> list[Metric]:
-        from steelyard.scoring.external import Command, ScoreCache, ScoreFile
+        from steelyard.scoring.external import Command, ScoreFile
 
-        cache = ScoreCache.default() if self.cache else None
         lower = set(options.lower_is_better)
         settled = lower | set(options.higher_is_better)
 
@@ -680,7 +673,7 @@ class TextOptions(Options):
             return {"higher_is_better": name not in lower, "direction_given": name in settled}
 
         return [
-            *(Command.parse(n, line, cache=cache, **direction(n)) for n, line in self.commands),
+            *(Command.parse(n, line, **direction(n)) for n, line in self.commands),
             *(ScoreFile(n, path, **direction(n)) for n, path in self.score_files),
         ]
 

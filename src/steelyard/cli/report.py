@@ -55,7 +55,7 @@ class _Files(Options):
 @command(
     headings={
         "What to show": "score metrics explored title",
-        "Beside scores": "ratings entities verdicts raters",
+        "Beside scores": "ratings entities checked verdicts raters",
         "Tests and intervals": "alpha n_bootstrap n_resamples",
     },
     shape=JUDGED,
@@ -82,17 +82,17 @@ def report(
     Texts among them can be read in the page.
     """
     from steelyard.report import explorer
-    from steelyard.report.page import Given, write_report
+    from steelyard.report.page import Extras, write_report
 
     need_inputs(inputs)
     assert output.out is not None  # it has a default
     es = options.load(inputs)
     for path in beside.ratings:
         es = explorer.with_ratings(es, path)
-    further = Given(judges=_judges(beside))
+    further = Extras(judges=_judges(beside))
     if beside.entities is not None:
         mistakes = explorer.read_mistakes(beside.entities, es)
-        further = replace(further, mistakes=mistakes, notes=explorer.not_shown(beside.entities, es))
+        further = replace(further, mistakes=mistakes)
     with shown_progress("making the report", output):
         page = write_report(
             es, options.human, ReportOptions(**settings), further, output.seed, spoken

@@ -79,7 +79,7 @@ def reproduce(
             from steelyard.report.figures.curves import draw_reproduction
 
             return draw_reproduction(result)
-        from steelyard.report.figures.metricpairs import side_by_side
+        from steelyard.report.figures.meta import side_by_side
         from steelyard.reproduction.thompson2024 import significance_matrices
 
         matrices = significance_matrices(places, output.seed)

@@ -29,7 +29,7 @@ from steelyard.cli.params import (
     with_languages,
 )
 from steelyard.core.errors import UsageError
-from steelyard.core.options import Options, flag, number, option, text
+from steelyard.core.options import Options, flag, option, text
 from steelyard.formats import files
 
 if TYPE_CHECKING:
@@ -58,15 +58,7 @@ class ScoreOptions(Options):
         "surest first, and all that was found.",
         metavar="FILE",
     )
-    min_confidence: float | None = number(
-        None,
-        "Count alarms of kobe from this confidence on (0: all); by default it depends on what "
-        "there is to compare with (a reference, other systems).",
-        least=0,
-        most=1,
-        metavar="X",
-    )
-    details: bool = flag("Print all tables: entities by group, what is lost and added.")
+    details: bool = flag("Print all tables: what kobe counts, by system and by group.")
     system_scores: Path | None = option(
         "file",
         None,
@@ -77,10 +69,8 @@ class ScoreOptions(Options):
 
     def check(self, texts: TextOptions) -> None:
         """Refuse what does not go together."""
-        for name in ("explain", "min_confidence"):
-            if getattr(self, name) is not None and not texts.kobe:
-                flag = name.replace("_", "-")
-                raise UsageError(f"--{flag} is for kobe, which --metrics does not name")
+        if self.explain is not None and not texts.kobe:
+            raise UsageError("--explain is for kobe, which --metrics does not name")
         if self.system_scores is not None and files.suffix(self.system_scores) not in TABLES:
             kinds = " ".join(f".{kind}" for kind in TABLES)
             raise UsageError(f"--system-scores {self.system_scores}: expected one of {kinds}")
@@ -89,8 +79,8 @@ class ScoreOptions(Options):
 @command(
     headings={
         "Texts and metrics": "metric src ref src_lang tgt_lang allow_empty settings",
-        "Metrics from elsewhere": "score_files commands cache",
-        "Names and numbers (kobe)": "kb links explain min_confidence",
+        "Metrics from elsewhere": "score_files commands",
+        "Names and numbers (kobe)": "kb links explain",
         "Further files to write": "system_scores",
     },
     shape=TEXTS,
@@ -131,15 +121,13 @@ def score(
     es, links = texts.load(inputs, options)
     with shown_progress("scoring", output):
         scores = texts.score(es, options, links)
-        scores = _cut_at(scores, how.min_confidence)
         shown = scores.tables() if how.details else scores.pieces()
     output = write_figures(plots, partial(_draw, scores, options.human), output)
     wrote: list[str] = []
     if how.explain is not None:
-        entities = _entities(scores)
-        files.write_text(how.explain, "".join(f"{line}\n" for line in entities.jsonl()))
-        cut = f"; {entities.cut_note()[:-1]}" if entities.n_below else ""
-        wrote.append(f"{how.explain}{cut}")
+        lines = _entities(scores).jsonl()
+        files.write_text(how.explain, "".join(f"{line}\n" for line in lines))
+        wrote.append(str(how.explain))
     if how.system_scores is not None:
         from steelyard.formats.save import save
 
@@ -176,14 +164,14 @@ def _next(scores: Scores) -> str | None:
 
 
 def _draw(scores: Scores, human: str | None, name: str) -> Any:
-    from steelyard.report.figures import recall
+    from steelyard.report.figures import entities
 
     if name == "people":
         if human is None:
             raise UsageError("--plot people: name the human score by --human")
-        return recall.beside_people(_standardised(scores.evalset, scores.metrics, human), human)
+        return entities.beside_people(_standardised(scores.evalset, scores.metrics, human), human)
     counts, kept = _entities(scores).category_counts()
-    return recall.categories(counts, kept)
+    return entities.categories(counts, kept)
 
 
 def _entities(scores: Scores) -> KobeReport:
@@ -191,19 +179,6 @@ def _entities(scores: Scores) -> KobeReport:
     from steelyard.kobe.report import KobeReport
 
     return next(one for one in scores.reports.values() if isinstance(one, KobeReport))
-
-
-def _cut_at(scores: Scores, least: float | None) -> Scores:
-    """Show alarms from this confidence on, in all reports on entities."""
-    from steelyard.kobe.report import KobeReport
-
-    if least is None:
-        return scores
-    reports = {
-        name: report.cut_at(least) if isinstance(report, KobeReport) else report
-        for name, report in scores.reports.items()
-    }
-    return replace(scores, reports=reports)
 
 
 def _standardised(es: EvalSet, metrics: tuple[str, ...], human: str) -> dict[str, dict[str, float]]:

@@ -380,7 +380,7 @@ STUDIES = {
         _threshold,
         (from_fields(asked.ThresholdOptions),),
         (
-            "steelyard study threshold ratings.csv --unit rater",
+            "steelyard study threshold ratings.csv",
             "steelyard study threshold scores.csv texts.jsonl --human esa",
         ),
         shape=RATINGS,

@@ -55,10 +55,8 @@ class Board(Record):
     flips: tuple[Flip, ...]
 
     def sentence(self) -> str:
-        """Return what decides the first place, and the rank that the fewest items decide."""
+        """Return how few items decide the first place, and the rank that the fewest decide."""
         parts = []
-        if self.chance_first is not None:
-            parts.append(f"{self.first} stays first in {self.chance_first:.0%} of resamples")
         decided = [flip for flip in self.flips if flip.fewest]
         first = [flip for flip in decided if flip.rank == 1][:1]
         least = sorted(decided, key=lambda flip: (flip.fewest or 0, flip.rank))[:1]
@@ -80,8 +78,7 @@ def board_of(
     first, tiers = index[order[0]], result.tiers.get(by)
     tied: tuple[str, ...] = ()
     if tiers is not None:
-        adjusted = result.tests[tiers.test].p_adjusted
-        p = np.fmin(adjusted[first], adjusted[:, first])
+        p = result.tests[tiers.test].p_adjusted[first]
         tied = tuple(s for s in order[1:] if not p[index[s]] < result.alpha)
     of, n = "items", 0
     fewest: Fewest | None = None
@@ -111,7 +108,6 @@ def _by_mean(scores: Floats) -> Fewest:
 
 
 def _by_strength(counts: WinCounts, fit: Strengths) -> Fewest:
-    """Count battles of the systems that have a strength."""
     main = list(fit.main)
     inside, theta = counts.within(main), fit.log_strength[main]
 

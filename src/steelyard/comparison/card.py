@@ -1,7 +1,7 @@
 """The decision card of two systems: how far apart they are, how sure that is, and a verdict.
 
 Differences are the first system minus the second, in the score's own numbers; inside this module
-scores are oriented so that more is better, and :meth:`Pair.reading` turns results back.
+scores are oriented so that more is better.
 """
 
 from __future__ import annotations
@@ -17,20 +17,19 @@ from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 import numpy as np
 
 from steelyard.comparison.options import CardOptions
-from steelyard.comparison.rankings import check_segments, is_binary, the_score
+from steelyard.comparison.rankings import check_segments, is_binary, mean_warnings, the_score
 from steelyard.comparison.results import (
+    ACCURACY,
     CORPUS,
     LEVEL,
     PROPORTION,
     SENTENCES,
     Comparison,
-    agreeing_ends,
     decision_words,
     number,
 )
-from steelyard.comparison.suites import item_noun
-from steelyard.comparison.tests import proportion_interval
-from steelyard.core.decision import Decision, shown_interval, shown_p
+from steelyard.comparison.suites import TASK, Part, Suite, by_part, item_noun, part_of, suites_of
+from steelyard.core.decision import Decision, shown_interval
 from steelyard.core.display import (
     RankingRow,
     Result,
@@ -45,7 +44,14 @@ from steelyard.core.errors import UsageError, hint
 from steelyard.core.options import check_choice, check_pair, keywords
 from steelyard.core.provenance import Provenance, origin
 from steelyard.core.rng import Rng, generator
-from steelyard.core.table import Column, Table, interval_decimals, plain, shown_number
+from steelyard.core.table import (
+    Column,
+    Table,
+    interval_decimals,
+    plain,
+    shown_number,
+    shown_p_value,
+)
 from steelyard.core.text import all_of, plural, sentence
 from steelyard.data.evalset import EvalSet, ScoreTable
 from steelyard.data.overview import direction_warnings
@@ -55,7 +61,7 @@ from steelyard.stats.arrays import Counts, Floats, beyond_rounding, row_means
 from steelyard.stats.paired import tests as paired
 from steelyard.stats.paired.corrections import adjust_pairs
 from steelyard.stats.paired.power import MOST, permutation_needed
-from steelyard.stats.paired.tests import FEW_UNITS, agreeing, error_note, flip_interval
+from steelyard.stats.paired.tests import error_note
 from steelyard.stats.permutation.corpus import (
     CorpusStatistics,
     bootstrap_scores,
@@ -64,7 +70,6 @@ from steelyard.stats.permutation.corpus import (
 )
 from steelyard.stats.permutation.pvalues import block_sums
 from steelyard.stats.resampling import bootstrap
-from steelyard.stats.strength.wins import win_counts
 
 if TYPE_CHECKING:
     from steelyard.stats.curves import AgreementCurve
@@ -73,11 +78,12 @@ _REGRESSIONS = 5  # segments that are listed, and of these on a terminal
 _SHOWN_REGRESSIONS = 3
 _MOST_CORRECTED = 30  # systems up to which the p-value is corrected for all pairs of the set
 _NAN = math.nan
+POWER = 0.8  # at which the segments needed are counted
 _UNCLEAR = 5  # scores of up to 1 end there, or are of systems of no use on a scale up to 100
 _SEES = re.compile(r"-(ref[^-]*|src|all)$")  # what a metric's name says it compares with
 _SAME_IN_JSON = (
     "score", "pair", "n_segments", "higher_is_better", "of", "means", "difference", "ci",
-    "probability", "wins", "ties", "losses", "superiority", "power", "unit", "verdict",
+    "probability", "wins", "ties", "losses", "unit", "verdict",
     "warnings",
 )  # fmt: skip
 #: Three readings of one difference, of which none implies another (Peyrard et al., Proposition 1).
@@ -168,48 +174,31 @@ class Pair:
         n = self.both.shape[1]
         return self.units.level(LEVEL, np.arange(n)) if self.units.n > 1 else _NAN
 
-    def reading(self, value: float, low: float, high: float) -> Reading:
-        """Return a difference with its interval in the score's own numbers."""
-        if self.sign < 0:
-            value, low, high = 0.0 - value, 0.0 - high, 0.0 - low
-        return Reading(value + 0.0, (low, high))
-
-    def resampled(self, value: float, drawn: Floats, level: float) -> Reading:
-        """Return a difference with its percentile interval over resamples."""
-        low = high = _NAN
-        if not math.isnan(level):
-            low, high = (float(end[0]) for end in bootstrap.interval(drawn[:, None], level))
-        return self.reading(value, low, high)
-
 
 @dataclass(frozen=True, slots=True, repr=False)
 class Card(Result):
     """The difference of two systems by one score: ``difference`` is the first minus the second.
 
-    Numbers are those of the score itself, also where less is better. ``means`` are corpus scores
-    where the score is one (``of``), and proportions where all scores are 0 or 1; these have a
-    ``two_by_two`` table of segments: right by both, by the first, by the second, by neither.
-    ``decision`` is the verdict; ``p`` is of the pair alone. ``needed`` segments show a difference
-    this large (None: over 10 million).
+    Numbers are those of the score itself, also where less is better. ``part`` is the whole set, or
+    of several tasks their macro average; then ``pooled`` is the decision by all segments together.
+    ``means`` are corpus scores where the score is one (``of``), and proportions where all scores
+    are 0 or 1; these have a ``two_by_two`` table of segments: right by both, by the first, by the
+    second, by neither. ``p`` is of the pair alone. ``needed`` segments show a difference this large
+    (None: over 10 million).
     """
 
     score: str
     pair: tuple[str, str]
-    n_segments: int
-    means: tuple[float, float]
-    difference: float
-    ci: tuple[float, float]
+    part: Part
     decision: Decision
+    suites: Mapping[str, Suite]
+    pooled: Decision
     probability: float  # that the first is better, over resamples
     wins: int
     ties: int
     losses: int
-    p: float
     p_sign: float
-    superiority: float
-    effect: float
     needed: int | None
-    power: float
     unit: UnitEffect
     readings: tuple[Reading, ...]  # of means, of medians, median of differences
     regressions: tuple[Regression, ...] = ()
@@ -220,7 +209,36 @@ class Card(Result):
     of: str | None = None
     two_by_two: tuple[int, int, int, int] | None = None
     source: EvalSet | None = field(default=None, compare=False)  # what figures show
-    alpha: float = 0.05
+
+    @property
+    def _sign(self) -> float:
+        return 1.0 if self.higher_is_better else -1.0
+
+    @property
+    def n_segments(self) -> int:
+        """The segments that both have."""
+        return self.part.n
+
+    @property
+    def means(self) -> tuple[float, float]:
+        """The scores of both."""
+        first, second = self.part.scores
+        return float(first), float(second)
+
+    @property
+    def difference(self) -> float:
+        """The first minus the second."""
+        return self.part.difference(self._sign)
+
+    @property
+    def ci(self) -> tuple[float, float]:
+        """The interval of the difference."""
+        return self.part.ends(self._sign)
+
+    @property
+    def p(self) -> float:
+        """The p-value of the pair alone."""
+        return self.part.p
 
     @property
     def verdict(self) -> str:
@@ -250,9 +268,14 @@ class Card(Result):
     def answer(self) -> tuple[str, ...]:
         """Return the verdict, and the sentence that says most beside it."""
         words = self.words()
-        return (*words.settled, *words.undecided, *words.sureness)[:2]
+        return (*words.settled, *words.undecided, *words.sureness)[
+            : 3 if TASK in self.suites else 2
+        ]
 
     def _statements(self) -> Iterator[Statement]:
+        if TASK in self.suites:
+            yield from self.suites[TASK].statements(self.pooled, self.unit)
+            return
         open_question = not self.decision.significant
         yield "undecided" if open_question else "settled", self.verdict
         if open_question and self._powered:
@@ -273,9 +296,9 @@ class Card(Result):
 
     def _power_sentence(self) -> str:
         if self.needed is not None and self.needed <= self.n_segments:
-            return f"The power for a difference this large is {self.power:.0%} or more already."
+            return f"The power for a difference this large is {POWER:.0%} or more already."
         count = f"more than {MOST:,}" if self.needed is None else f"about {self.needed:,}"
-        here = f"{self.power:.0%} power; there are {self.n_segments:,}"
+        here = f"{POWER:.0%} power; there are {self.n_segments:,}"
         return f"A difference this large would take {count} {self.noun}s ({here})."
 
     def __repr__(self) -> str:
@@ -285,54 +308,50 @@ class Card(Result):
         return one_line(self, f"by {self.score}: {a} minus {b} {apart}, {size}")
 
     def to_dict(self) -> dict[str, Any]:
-        """Return what ``--json`` prints."""
+        """Return what ``--json`` prints; of several tasks, the numbers are of the macro average."""
         ranks = ranked(self.means, higher_is_better=self.higher_is_better)
         rows = sorted(map(RankingRow, self.pair, ranks, self.means), key=lambda r: r.rank or 2)
         two = self.two_by_two
         mcnemar = {} if two is None else {"mcnemar": self.p_sign}
+        test = "macro" if TASK in self.suites else "permutation"
         return {
             **{name: plain(getattr(self, name)) for name in _SAME_IN_JSON},
             "systems": list(self.pair),
             "ranking": ranking("system", rows),
             "two_by_two": None if two is None else dict(zip(_FOUR, two, strict=True)),
-            "p": {"permutation": self.p, "sign": self.p_sign, **mcnemar},
+            "p": {test: self.p, "sign": self.p_sign, **mcnemar},
             "p_adjusted": self.decision.p_adjusted,
             "n_pairs": self.decision.n_pairs,
-            "standardised_difference": self.effect,
             "segments_needed": self.needed,
+            "power": POWER,
             "readings": {k: r._asdict() for k, r in zip(_READINGS, self.readings, strict=True)},
             "worth": None if self.worth is None else _worth_facts(self.worth, self.difference),
             "regressions": [regression._asdict() for regression in self.regressions],
+            **by_part(self.suites),
             **origin(self.provenance),
         }
 
     def table(self) -> Table:
-        """Return the card with all rows."""
-        return self._rows(brief=False)
+        """Return the card with all rows; of several tasks, a row for each."""
+        return self.suites[TASK].table() if TASK in self.suites else self._rows(brief=False)
 
     def pieces(self) -> list[Table | str]:
-        """Return the card as a terminal shows it."""
-        return [self._rows(brief=True)]
-
-    def signed_ci(self) -> tuple[float, float]:
-        """Return the interval of the decision, of the first minus the second."""
-        low, high = self.decision.low, self.decision.high
-        if (self.decision.leader == self.pair[0]) != self.higher_is_better:
-            low, high = 0.0 - high, 0.0 - low
-        return low, high
+        """Return the card, or the table by task, as a terminal shows it, and those of slices."""
+        suites = [suite.table() for suite in self.suites.values()]
+        return [*([] if TASK in self.suites else [self._rows(brief=True)]), *suites]
 
     def _rows(self, *, brief: bool) -> Table:
         a, b = self.pair
         lower = "" if self.higher_is_better else ", lower is better"
         by = "" if self.unit.design_effect == 1 else f" by {self.unit.name}"
         name = f"{CORPUS} {self.score}" if self.of == CORPUS else self.score
-        ci = self.signed_ci()
-        digits = interval_decimals([self.difference], *([end] for end in ci))
+        digits = interval_decimals([self.difference], *([end] for end in self.ci))
         means = ", ".join(shown_number(mean, digits) for mean in self.means)
+        evidence = replace(self.decision, low=_NAN, high=_NAN).evidence()
         rows = [
             (f"{a}, {b}", f"{means} ({name}{lower})"),
-            ("difference", str(Reading(self.difference, ci))),
-            (f"p (permutation{by})", self._shown_p_values()),
+            ("difference", str(Reading(self.difference, self.ci))),
+            (f"p (permutation{by})", evidence.removeprefix("p = ") or "undefined"),
             ("wins, ties, losses", self.tally()),
         ]
         if not brief:
@@ -340,7 +359,7 @@ class Card(Result):
         if self._powered:
             count = f"more than {MOST:,}" if self.needed is None else f"{self.needed:,}"
             text = f"{count} (there are {self.n_segments:,})"
-            rows.append((f"{self.noun}s for {100 * self.power:.0f}% power", text))
+            rows.append((f"{self.noun}s for {POWER:.0%} power", text))
         for regression in self.regressions[: _SHOWN_REGRESSIONS if brief else None]:
             scores = "{:.4g}, {:.4g}".format(*regression.scores)
             rows.append((f"{self.decision.leader} loses most: {regression.segment}", scores))
@@ -350,12 +369,6 @@ class Card(Result):
             notes += [] if self.worth is None else [self.worth.sentence(self.difference)]
         columns = (Column("decision"), Column("value"))
         return Table("", columns, tuple(rows), tuple(note for note in notes if note))
-
-    def _shown_p_values(self) -> str:
-        if math.isnan(self.p):
-            return "undefined"
-        pair = replace(self.decision, low=_NAN, high=_NAN)
-        return pair.evidence().removeprefix("p = ")
 
     def _detail_rows(self, by: str) -> Iterator[tuple[str, str]]:
         a, b = self.pair
@@ -367,14 +380,11 @@ class Card(Result):
         else:
             yield f"1 by both, {a} alone, {b} alone, neither", ", ".join(map(str, self.two_by_two))
             wins = f"p of the proportions (McNemar{by}, exact)"
-        shown = "undefined" if math.isnan(self.p_sign) else shown_p(self.p_sign)
-        yield wins, shown.removeprefix("p = ")
+        shown = "undefined" if math.isnan(self.p_sign) else shown_p_value(self.p_sign)
+        yield wins, shown
         if not math.isnan(self.probability):
             share = f"{100 * self.probability:.1f}%"
             yield f"resampled test sets in which {a} is better", share
-        yield f"chance that {a} wins one {self.noun}", f"{100 * self.superiority:.1f}%"
-        size = "undefined (no spread)" if math.isnan(self.effect) else f"{self.effect:+.3f}"
-        yield "difference in standard deviations", size
 
 
 @dataclass(frozen=True, slots=True, repr=False)
@@ -492,8 +502,10 @@ def decide(
         A human score, on which the worth of a difference to human raters is measured where eight
         systems or more have it; else it is taken from a reference for BLEU, chrF, TER (of the
         corpus), EED and CharacTER.
-    alpha, power
-        Level of the tests; power at which the segments needed are counted.
+    alpha
+        Level of the tests.
+    slices
+        Columns by each of whose values the two are compared, too.
     unit
         What is independent, hence permuted and resampled as a whole: see
         :func:`steelyard.compare`.
@@ -532,93 +544,76 @@ def decide(
         lead = float(means[0] - means[1])
         drawn = sign * np.subtract(*bootstrap_scores(stats, counts).T)
         tested, error = corpus_test(stats, blocks=two.blocks, rng=stream), 0.0
-    level, p = two.level(), float(tested[0, 1])
-    difference = two.resampled(lead, drawn, level)
-    if 1 < two.units.n < FEW_UNITS:
-        difference = _inverted(two, added, lead, p)
+    level = two.level()
+    # Scores that are 0 and -1 are as good as 0 and 1.
+    binary = stats is None and is_binary(np.abs(two.both))
+    whole = part_of("all", sign * means + 0.0, added, two.blocks, float(tested[0, 1]), lead=lead,
+                    ends=percentiles(drawn, level), binary=binary)  # fmt: skip
+    needed = _needed(added, two, options, stream)
+    adjusted, n_pairs = _corrected(es, two, whole.p, options.unit, stream)
+    pooled = replace(whole, p_adjusted=adjusted).decision(
+        pair,
+        n_pairs=n_pairs,
+        test="paired permutation test",
+        unit="run" if two.units.name[0].isdecimal() else two.units.name,
+        alpha=options.alpha,
+    )
+    settings = {"unit": options.unit, "alpha": options.alpha}
+    settings["of"] = ACCURACY if two.binary and item_noun(es) == "item" else two.score
+    suites = suites_of(es, two.score, pair, options.slices, **settings)
+    suites = {
+        column: suite if column == TASK else replace(suite, macro=whole)
+        for column, suite in suites.items()
+    }
+    part, decision = whole, pooled
+    if TASK in suites:
+        part, decision = suites[TASK].macro, suites[TASK].decision()
     drawn = drawn[~np.isnan(drawn)] if two.units.n > 1 else np.empty(0)
     wins, losses = int((gap > 0).sum()), int((gap < 0).sum())
-    needed = _needed(added, two, options, stream)
     warnings = [*_warnings(es, two), *error_note(error)]
-    if p < options.alpha and (wins - losses) * lead < 0:
+    warnings += [text for suite in suites.values() for text in suite.warnings()]
+    if whole.p < options.alpha and (wins - losses) * lead < 0:
         warnings.append("the mean and the number of wins point in different directions")
     settings = {"score": two.score, "pair": ",".join(pair), "unit": two.units.name,
                 "bootstrap": options.n_bootstrap}  # fmt: skip
-    provenance, worth = Provenance.of("compare", settings, es.inputs, rng, options), None
-    if lead:
-        worth = _worth(es, two, options.human, stream.spawn(1)[0])
-    alone = np.stack([added, 0 * added])
+    reading = Reading(whole.difference(sign), whole.ends(sign))
     return Card(
         score=two.score,
         pair=pair,
-        n_segments=len(gap),
-        means=(float(sign * means[0] + 0.0), float(sign * means[1] + 0.0)),
-        difference=difference.value,
-        ci=difference.ci,
-        decision=_decision(es, two, difference, p, options, stream),
+        part=part,
+        decision=decision,
+        suites=suites,
+        pooled=pooled,
         probability=float(row_means((drawn > 0) + 0.5 * (drawn == 0))),
         wins=wins,
         ties=int((gap == 0).sum()),
         losses=losses,
-        p=p,
         p_sign=float(paired.sign_test(two.both, two.blocks).p[0, 1]),
-        superiority=float(paired.superiority(win_counts(two.both))[0, 1]),
-        effect=sign * float(paired.standardised_difference(alone)[0, 1]) + 0.0,
         needed=needed,
-        power=options.power,
-        unit=two.units.effect(alone),
-        readings=(difference, *_medians(two, counts, level)),
-        regressions=tuple(regressions(es, two, lead)),
-        worth=worth,
+        unit=two.units.effect(np.stack([added, 0 * added])),
+        readings=(reading, *_medians(two, counts, level)),
+        regressions=tuple(regressions(es, two, part.lead)),
+        worth=_worth(es, two, options.human, stream.spawn(1)[0]) if lead else None,
         warnings=tuple(dict.fromkeys(warnings)),
-        provenance=provenance,
+        provenance=Provenance.of("compare", settings, es.inputs, rng, options),
         higher_is_better=two.table.higher_is_better,
         source=es,
-        alpha=options.alpha,
         of=CORPUS if stats is not None else PROPORTION if two.binary else None,
         two_by_two=_two_by_two(sign * two.both) if two.binary else None,
     )
 
 
-def _decision(
-    es: EvalSet,
-    two: Pair,
-    difference: Reading,
-    p: float,
-    options: CardOptions,
-    rng: np.random.Generator,
-) -> Decision:
-    """Return the verdict, with the p-value corrected for all pairs of the set."""
-    value, low, high = difference.value, *difference.ci
-    if two.sign < 0:
-        value, low, high = -value, -high, -low
-    ends = agreeing_ends(*(np.array([x]) for x in (value, low, high, p)))
-    low, high = (float(end[0]) for end in ends)
-    leader, other = two.pair
-    if value < 0:
-        leader, other, value, low, high = other, leader, -value, -high, -low
-    adjusted, n_pairs = _corrected(es, two, p, options.unit, rng)
-    return Decision(
-        leader=leader,
-        other=other,
-        difference=value + 0.0,
-        low=low + 0.0,
-        high=high + 0.0,
-        p=p,
-        p_adjusted=adjusted,
-        n_pairs=n_pairs,
-        test="paired permutation test",
-        unit="run" if two.units.name[0].isdecimal() else two.units.name,
-        n_units=two.units.n,
-        level=LEVEL,
-        alpha=options.alpha,
-    )
+def percentiles(drawn: Floats, level: float) -> tuple[float, float]:
+    """Return the percentile interval of resamples; NaN at no level."""
+    if math.isnan(level):
+        return _NAN, _NAN
+    low, high = bootstrap.interval(drawn[:, None], level)
+    return float(low[0]), float(high[0])
 
 
 def _corrected(
     es: EvalSet, two: Pair, p: float, unit: str, rng: np.random.Generator
 ) -> tuple[float, int]:
-    """Return the p-value after Holm for all pairs of the set, and their number."""
     scores, stats = two.table.oriented, two.table.statistics
     scored = np.flatnonzero(~np.isnan(scores).all(axis=1))
     if not 2 < len(scored) <= _MOST_CORRECTED:
@@ -634,17 +629,6 @@ def _corrected(
     return float(adjust_pairs(tested, "holm", symmetric=True)[i, j]), n_pairs
 
 
-def _inverted(two: Pair, added: Floats, lead: float, p: float) -> Reading:
-    """Return the difference of few units with the interval that inverts the permutation test."""
-    # Scores that are 0 and -1 are as good as 0 and 1.
-    right_or_wrong = two.statistics is None and is_binary(np.abs(two.both))
-    invert = proportion_interval if right_or_wrong else flip_interval
-    shift = lead - added.mean()  # of a corpus score, from what segments add to it
-    low, high = (end + shift for end in invert(added[None, :], two.blocks))
-    low, high = agreeing(np.array([lead]), (low, high), np.array([p]))
-    return two.reading(lead, float(low[0]), float(high[0]))
-
-
 def _medians(two: Pair, counts: Floats, level: float) -> Iterator[Reading]:
     """Yield the difference of medians and the median of differences, from 2,000 resamples."""
     rows = np.stack([*two.both, two.gap])
@@ -656,12 +640,12 @@ def _medians(two: Pair, counts: Floats, level: float) -> Iterator[Reading]:
         step, some = max(1, _CELLS // rows.shape[1]), counts[:_DRAWS]
         parts = [some[k : k + step] for k in range(0, len(some), step)]
         drawn = np.concatenate([bootstrap.bootstrap_medians(rows, part) for part in parts])
-    yield two.resampled(float(values[0]), drawn[:, 0] - drawn[:, 1], level)
-    yield two.resampled(float(values[1]), drawn[:, 2], level)
+    for value, of_draws in zip(values, (drawn[:, 0] - drawn[:, 1], drawn[:, 2]), strict=True):
+        low, high = sorted(two.sign * end + 0.0 for end in percentiles(of_draws, level))
+        yield Reading(two.sign * float(value) + 0.0, (low, high))
 
 
 def _two_by_two(both: Floats) -> tuple[int, int, int, int]:
-    """Count segments that both, only the first, only the second, and neither has right."""
     first, second = both == 1
     cells = (first & second, first & ~second, ~first & second, ~first & ~second)
     return tuple(int(cell.sum()) for cell in cells)  # type: ignore[return-value]
@@ -675,12 +659,13 @@ def _needed(added: Floats, two: Pair, options: CardOptions, rng: np.random.Gener
     if two.units.n < 2 or not float(added.mean()) or len(added) < 2:
         return None
     sums = block_sums(added[None, :], two.blocks)[0]
-    needed = permutation_needed(sums, options.alpha, options.power, rng)
+    needed = permutation_needed(sums, options.alpha, POWER, rng)
     return None if needed is None else int(np.ceil(needed * len(added) / len(sums)))
 
 
 def _warnings(es: EvalSet, two: Pair) -> Iterator[str]:
-    yield from (*es.notes, *direction_warnings(two.score, two.table), *two.units.warnings)
+    yield from (*es.notes, *direction_warnings(two.score, two.table))
+    yield from (*mean_warnings(two.score, two.table), *two.units.warnings)
     if two.units.n < 2:
         yield f"{two.units.counted()}: there is nothing to resample, and no interval"
     yield from lacking(two)

@@ -14,21 +14,22 @@ import json
 import math
 import re
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
-from steelyard.comparison.card import Pair, Regression, decide, lacking, regressions
-from steelyard.comparison.suites import TASK, Part, Suite, by_part, item_noun, suites_of
+from steelyard.comparison.card import Card, Pair, Regression, decide, regressions
+from steelyard.comparison.options import FAILS, Checked, check, parse
+from steelyard.comparison.suites import TASK, Part, by_part, item_noun
 from steelyard.core.decision import FEWEST_UNITS, shown_interval
 from steelyard.core.display import Result, Statement, Summary, one_line
 from steelyard.core.errors import InputError, UsageError, printable
 from steelyard.core.options import as_tuple, check_instance, check_names, check_number
 from steelyard.core.provenance import Provenance, origin
 from steelyard.core.rng import Rng
-from steelyard.core.table import Column, Table
+from steelyard.core.table import Column, Table, plain
 from steelyard.core.text import listed, plural
 from steelyard.data.evalset import EvalSet, ScoreTable
 from steelyard.formats.load import Source, as_evalset, load
@@ -42,30 +43,26 @@ _CONTENT = re.compile(r"(doc|vars)\.|(input|target|question|prompt)$")  # metada
 
 @dataclass(frozen=True, slots=True)
 class Judged:
-    """The candidate by one score: its lead with an interval, by task or slice, and the result."""
+    """The card of the candidate and the baseline by one score, and the result by the margin."""
 
-    score: str
-    lead: Part
-    suites: Mapping[str, Suite]
+    card: Card
     result: str
     worse: tuple[str, ...]  # tasks and slices that got worse than they may
     needed: int | None  # further items that would decide, None where none are or none would
-    higher_is_better: bool
 
     def to_dict(self) -> dict[str, Any]:
         """Return what ``--json`` prints; differences are the candidate's minus the baseline's."""
-        sign = 1.0 if self.higher_is_better else -1.0
-        ends = sorted((sign * self.lead.low, sign * self.lead.high))
+        card = self.card
         return {
-            "difference": sign * self.lead.lead,
-            "ci": None if math.isnan(self.lead.low) else ends,
-            "p": self.lead.p,
-            "n_segments": self.lead.n,
-            "n_units": self.lead.n_units,
+            "difference": card.difference,
+            "ci": None if math.isnan(card.part.low) else list(card.ci),
+            "p": card.p,
+            "n_segments": card.n_segments,
+            "n_units": card.part.n_units,
             "result": self.result,
             "worse": list(self.worse),
             "needed": self.needed,
-            **by_part(self.suites),
+            **by_part(card.suites),
         }
 
 
@@ -81,7 +78,7 @@ class Gate(Result):
     candidate: str
     margin: float
     judged: Mapping[str, Judged]
-    requirements: tuple[Mapping[str, str], ...] = ()  # checked by the command line
+    requirements: tuple[Checked, ...] = ()
     regressions: tuple[Regression, ...] = ()
     noun: str = "segment"
     notes: tuple[str, ...] = ()  # of reading
@@ -92,8 +89,8 @@ class Gate(Result):
     def verdict(self) -> str:
         """``pass``, ``fail`` or ``undecided``."""
         results = {judged.result for judged in self.judged.values()}
-        results |= {item["result"] for item in self.requirements}
-        if results & {FAIL, "fails"}:
+        results |= {item.result for item in self.requirements}
+        if results & {FAIL, FAILS}:
             return FAIL
         return UNDECIDED if UNDECIDED in results else PASS
 
@@ -115,7 +112,7 @@ class Gate(Result):
             "margin": self.margin,
             **first,
             "scores": scores,
-            "requirements": list(self.requirements),
+            "requirements": [item.to_dict() for item in self.requirements],
             "regressions": [regression._asdict() for regression in self.regressions],
             "notes": list(self.notes),
             "warnings": list(self.warnings),
@@ -136,8 +133,9 @@ class Gate(Result):
     def _statements(self) -> Iterator[Statement]:
         kind: Any = "undecided" if self.passed is None else "settled"
         for name, judged in self.judged.items():
-            value, ends = shown_interval(judged.lead.lead, judged.lead.low, judged.lead.high)
-            what = "macro average " if TASK in judged.suites else ""
+            part = judged.card.part
+            value, ends = shown_interval(part.lead, part.low, part.high)
+            what = "macro average " if TASK in judged.card.suites else ""
             lead = f"the lead of {self.candidate} over {self.baseline} by {what}{name} is {value}"
             must = f"it must be above {self.margin:g}"
             yield kind, f"{judged.result.capitalize()}: {lead} ({ends}); {must}."
@@ -147,19 +145,20 @@ class Gate(Result):
                 more = plural(judged.needed, f"more {self.noun}")
                 yield kind, f"About {more} would decide, if the difference stays."
         for item in self.requirements:
-            yield kind, "{requirement} {result}: {found}.".format(**item)
+            yield kind, f"{item.requirement} {item.result}: {item.found}."
 
     def table(self) -> Table:
         """Return a row per score, or per task of a single score."""
-        suites = [s for judged in self.judged.values() for s in judged.suites.values()]
+        suites = [s for judged in self.judged.values() for s in judged.card.suites.values()]
         if len(self.judged) == 1 and suites:
             return suites[0].table()
         names = ("score", "lead", "low", "high", "p", "n", "result")
         rows = tuple(
-            (name, j.lead.lead, j.lead.low, j.lead.high, j.lead.p, j.lead.n, j.result)
-            for name, j in self.judged.items()
+            (name, part.lead, part.low, part.high, part.p, part.n, judged.result)
+            for name, judged in self.judged.items()
+            for part in (judged.card.part,)
         )
-        return Table("", tuple(Column(name) for name in names), rows)
+        return Table("", tuple(Column(name, p_value=name == "p") for name in names), rows)
 
     def markdown(self) -> str:
         """Return a summary for a pull request; texts of outputs are shown as code, on one line."""
@@ -187,7 +186,7 @@ def _code(text: str | None) -> str:
     return "`" + line.replace("\\", "/").replace("|", "\\|") + "`"
 
 
-def gate(
+def gate(  # noqa: PLR0913 - every option has a default
     baseline: Source,
     candidate: Source,
     *,
@@ -195,6 +194,7 @@ def gate(
     min_delta: float | None = None,
     max_loss: float | None = None,
     slices: Sequence[str] = (),
+    require: Sequence[str] = (),
     record: str | Path | None = None,
     unit: str = "auto",
     rng: Rng = 0,
@@ -212,6 +212,8 @@ def gate(
         than this.
     slices
         Columns none of whose values may get worse, as no task may.
+    require
+        Bounds on ends of intervals, with names as in the JSON: ``"difference.low>=-0.02"``.
     record
         A ``.parquet`` file that keeps the baseline, and can be the baseline of another gate. If it
         exists, a test set that has changed is refused.
@@ -238,39 +240,38 @@ def gate(
         raise UsageError("min_delta and max_loss are two questions: choose one of them")
     check_number(0, optional=True, min_delta=min_delta, max_loss=max_loss)
     check_names(slices=slices)
+    check_names(require=require)
     check_instance((str, Path), "a path", optional=True, record=record)
+    requirements = [parse(text) for text in require]
     margin = min_delta or 0.0 if max_loss is None else -max_loss
     es, first, second, alone = _two(baseline, candidate, unit, record)
     scores = _scores(es, score)
-    leads = {name: _lead(es, (second, first), name, slices, unit, rng) for name in scores}
-    n_parts = sum(len(s.parts) for _, suites in leads.values() for s in suites.values())
-    two = Pair.of(es, (second, first), scores[0], unit)
-    warnings = [*alone, *two.units.warnings, *lacking(two)]
-    warnings += [
-        text for _, suites in leads.values() for s in suites.values() for text in s.warnings()
-    ]
-    judged = {
-        name: _judged(es, name, lead, suites, margin, (len(scores), n_parts))
-        for name, (lead, suites) in leads.items()
+    cards = {
+        name: decide(es, (second, first), name, slices=slices, unit=unit, rng=rng)
+        for name in scores
     }
+    n_parts = sum(len(s.parts) for card in cards.values() for s in card.suites.values())
+    counts = (len(scores), n_parts)
     settings = {"score": ",".join(scores), "margin": margin, "unit": unit}
-    return Gate(
+    warnings = [*alone, *(text for card in cards.values() for text in card.warnings)]
+    result = Gate(
         baseline=first,
         candidate=second,
         margin=margin,
-        judged=judged,
-        regressions=tuple(regressions(es, two, 1.0)),
+        judged={name: _judged(card, margin, counts) for name, card in cards.items()},
+        regressions=tuple(regressions(es, Pair.of(es, (second, first), scores[0], unit), 1.0)),
         noun=item_noun(es),
         notes=es.notes,
-        warnings=tuple(dict.fromkeys(warnings)),
+        warnings=tuple(dict.fromkeys(text for text in warnings if text not in es.notes)),
         provenance=Provenance.of("gate", settings, es.inputs, rng),
     )
+    facts = plain(result.to_dict())
+    return replace(result, requirements=tuple(check(item, facts) for item in requirements))
 
 
 def _two(
     baseline: Source, candidate: Source, unit: str, record: str | Path | None
 ) -> tuple[EvalSet, str, str, list[str]]:
-    """Return both systems in one set, their names, and a warning on items of only one of them."""
     sets = [as_evalset(source, unit=unit) for source in (baseline, candidate)]
     for role, es in zip(("baseline", "candidate"), sets, strict=True):
         if es.n_systems != 1:
@@ -311,34 +312,12 @@ def _scores(es: EvalSet, score: str | Sequence[str] | None) -> Sequence[str]:
     return names
 
 
-def _lead(
-    es: EvalSet, pair: tuple[str, str], score: str, slices: Sequence[str], unit: str, rng: Rng
-) -> tuple[Part, dict[str, Suite]]:
-    """Return the lead of the candidate: the macro average of tasks, or that of the card."""
-    suites = suites_of(es, score, pair, slices, unit=unit)
-    if TASK in suites:
-        return suites[TASK].macro, suites
-    card = decide(es, pair, score, unit=unit, rng=rng)
-    decision = card.decision
-    value, low, high = decision.difference, decision.low, decision.high
-    if decision.leader != pair[0]:
-        value, low, high = -value, -high, -low
-    means, n_units = np.array(card.means), decision.n_units
-    return Part("all", card.n_segments, means, value, low, high, card.p, n_units=n_units), suites
-
-
-def _judged(
-    es: EvalSet,
-    score: str,
-    lead: Part,
-    suites: Mapping[str, Suite],
-    margin: float,
-    counts: tuple[int, int],
-) -> Judged:
+def _judged(card: Card, margin: float, counts: tuple[int, int]) -> Judged:
     """Compare the interval with the margin; ``counts`` are scores, and tasks and slices of all."""
+    lead = card.part
     worse = [
         f"{suite.column} {part.name}"
-        for suite in suites.values()
+        for suite in card.suites.values()
         for part in suite.parts
         if _below(part, min(margin, 0.0), counts[1])
     ]
@@ -353,7 +332,7 @@ def _judged(
         error = (lead.high - lead.low) / 2 / ndtri(0.975)
         total = lead.n * ((ndtri(0.975) + ndtri(0.8)) * error / away) ** 2
         needed = math.ceil(total - lead.n) if lead.n < total < 1e7 else None
-    return Judged(score, lead, suites, result, tuple(worse), needed, es[score].higher_is_better)
+    return Judged(card, result, tuple(worse), needed)
 
 
 def _below(part: Part, margin: float, n_tests: int) -> bool:

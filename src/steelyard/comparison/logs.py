@@ -9,7 +9,7 @@ from typing import Any, ClassVar
 
 import numpy as np
 
-from steelyard.comparison.board import Board, board_of
+from steelyard.comparison.board import board_of
 from steelyard.comparison.options import (
     LOG_RANKINGS,
     BattleOptions,
@@ -35,7 +35,7 @@ from steelyard.comparison.results import (
     RankedSystems,
     Tiers,
 )
-from steelyard.comparison.tests import GAP, SIGN, Verdicts, corrected, tiers_by
+from steelyard.comparison.tests import Verdicts, corrected, tiers_by
 from steelyard.core import provenance
 from steelyard.core.errors import UsageError
 from steelyard.core.options import check_instance
@@ -51,7 +51,6 @@ from steelyard.data.units import (
     UnitEffect,
     counted,
     least_p,
-    many,
     too_few,
 )
 from steelyard.formats import columns as roles
@@ -60,7 +59,7 @@ from steelyard.formats.files import kept, on_disk
 from steelyard.formats.judged import battles
 from steelyard.formats.judged.battle_counts import CountedLog, from_log, log_files, read_counts
 from steelyard.formats.judged.battles import LogColumns, unfolded
-from steelyard.formats.load import selection
+from steelyard.formats.options import selection
 from steelyard.formats.reading import Reading, read_any
 from steelyard.formats.view import FileView
 from steelyard.stats.arrays import Floats, ratio
@@ -100,11 +99,6 @@ class BattleComparison(RankedSystems):
     OF_PAIRS: ClassVar[bool] = False
 
     n_battles: int
-    counts: WinCounts | None = None  # of all pairs; None where ties are no half wins
-
-    def board(self) -> Board | None:
-        """Return how firm the first ranking is; None with fewer than two systems."""
-        return board_of(self, self.counts, None)
 
     def to_dict(self) -> dict[str, Any]:
         """Return what ``--json`` prints; matrices of pairs for up to 300 systems."""
@@ -215,7 +209,7 @@ def compare_log(log: Log, options: BattleOptions, rng: Rng) -> BattleComparison:
     sample = LogSample(battles, options.n_bootstrap if options.intervals else 0, unit.name)
     drawn = rank_log(sample, options, generator(rng))
     tests, tiers = ({}, {}) if sample.n == 1 or not sample.dense else _test(sample, drawn, options)
-    notes = _notes(sample, drawn, options, gaps=len(tests) > 1) if tests else []
+    notes = _notes(sample, drawn, options) if tests else []
     warnings = [*battles.notes, *_unit_warnings(sample, unit, shared, options.unit)]
     warnings += [text for ranked in drawn.values() for text in ranked.warnings]
     warnings += [text for tier in tiers.values() for text in tier.warnings]
@@ -237,10 +231,9 @@ def compare_log(log: Log, options: BattleOptions, rng: Rng) -> BattleComparison:
     if in_order:
         settings |= {"orders": options.orders or "time"}
     plain = options.ties == "half" and not options.prior and sample.n <= MOST_SHOWN
-    return BattleComparison(
+    result = BattleComparison(
         systems=battles.systems,
         n_battles=battles.n_battles,
-        counts=battles.pairs.tables() if plain else None,
         n_segments=shared or 0,
         unit=unit,
         aggregations=rankings,
@@ -251,18 +244,18 @@ def compare_log(log: Log, options: BattleOptions, rng: Rng) -> BattleComparison:
         provenance=Provenance.of("compare", settings, inputs, rng, options),
         alpha=options.alpha,
     )
+    return replace(result, board=board_of(result, battles.pairs.tables() if plain else None, None))
 
 
 def _test(
     sample: LogSample, rankings: Mapping[str, Ranked], options: BattleOptions
 ) -> tuple[dict[str, PairTest], dict[str, Tiers]]:
-    """Test all pairs: who wins more units, and gaps by their spread over resamples."""
-    log, unit, pairs, side = sample.log, sample.unit, sample.log.pairs, options.alternative
+    log, unit, pairs = sample.log, sample.unit, sample.log.pairs
     first, second = (pairs.wins_i, pairs.wins_j) if log.units is None else log.units.ahead()
     none = np.zeros_like(first)
     ahead = PairWins(pairs.i, pairs.j, first, second, none, pairs.n).tables().wins
-    p = sign_test_counts(ahead, pairs.tables().met > 0, alternative=side)
-    tests = {"sign": corrected(p, options, SIGN, unit=unit)}
+    p = sign_test_counts(ahead, pairs.tables().met > 0)
+    tests = {"sign": corrected(p, options, unit=unit)}
     tiers = {}
     for by, ranked in rankings.items():
         name, lead = "sign", ahead - ahead.T
@@ -273,8 +266,8 @@ def _test(
                 with np.errstate(divide="ignore"):
                     scores, replicates = np.log(scores), np.log(replicates)
             freedom, shrunk = sample.spread()
-            p = gap_test(scores, replicates, alternative=side, freedom=freedom, shrunk=shrunk)
-            tests[name] = corrected(p, options, GAP, unit=unit)
+            p = gap_test(scores, replicates, freedom=freedom, shrunk=shrunk)
+            tests[name] = corrected(p, options, unit=unit)
             lead = scores[:, None] - scores
         verdicts = Verdicts(name, tests[name], lead)
         tier = tiers_by(by, ranked.ranks, log.systems, verdicts, options.alpha)
@@ -283,13 +276,8 @@ def _test(
     return tests, tiers
 
 
-def _notes(
-    sample: LogSample, rankings: Collection[str], options: BattleOptions, *, gaps: bool
-) -> list[str]:
-    unit = many(sample.unit)
-    notes = [f"sign tests who wins more {unit} of each pair alone, ties left out"]
-    if gaps:
-        notes.append(f"gap tests differences of scores by their spread over resampled {unit}")
+def _notes(sample: LogSample, rankings: Collection[str], options: BattleOptions) -> list[str]:
+    notes = []
     if "mean" in rankings:
         notes.append("mean: share of battles won, ties as half, whoever the opponents were")
     rated = [name for name in RATINGS if name in rankings]
@@ -321,9 +309,7 @@ def rank_log(
     if "mean" in options.by:
         rankings["mean"] = _share(sample.log.pairs, dense=sample.dense)
     if "bt" in options.by:
-        fit = bradley_terry_pairs(
-            sample.log.pairs, ties_as=options.ties, method=options.method, prior=options.prior
-        )
+        fit = bradley_terry_pairs(sample.log.pairs, ties_as=options.ties, prior=options.prior)
         rankings["bt"] = bt_ranked(fit, sample.log.systems, pairs=sample.dense)
     if rankings and sample.n_resamples and sample.dense:
         drawn = _replicates(rankings, sample, options, draw)
@@ -335,7 +321,6 @@ def rank_log(
 
 
 def _share(pairs: PairWins, *, dense: bool) -> Ranked:
-    """Return the share of battles that each system won, ties as half; of pairs, the difference."""
     n, half = pairs.n, pairs.ties / 2
     won = np.bincount(pairs.i, pairs.wins_i + half, n)
     won += np.bincount(pairs.j, pairs.wins_j + half, n)
@@ -540,7 +525,6 @@ def _input(log: Path, form: str, columns: LogColumns) -> InputFile:
 
 
 def _log_unit(log: CountedLog, asked: str, inputs: Sequence[InputFile]) -> UnitEffect:
-    """Name what is independent in a log, and measure what it changes that battles share it."""
     if log.n_units is None:
         return UnitEffect(BATTLE, log.n_battles, 1.0)
     name = asked
@@ -558,7 +542,6 @@ def _log_unit(log: CountedLog, asked: str, inputs: Sequence[InputFile]) -> UnitE
 def _unit_warnings(
     sample: LogSample, unit: UnitEffect, shared: int | None, asked: str
 ) -> list[str]:
-    """Say what may be wrong with the unit; ``shared`` are the prompts that the log names."""
     log = sample.log
     warnings = []
     narrow = "p-values and intervals are too small if"

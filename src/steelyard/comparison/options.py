@@ -5,10 +5,13 @@ Nothing here imports NumPy, because ``--help`` reads it.
 
 from __future__ import annotations
 
+import math
+import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Literal, get_args
 
+from steelyard.core.display import Record
 from steelyard.core.errors import UsageError, hint
 from steelyard.core.options import (
     Options,
@@ -24,10 +27,8 @@ from steelyard.core.options import (
     whole,
 )
 
-Alternative = Literal["two-sided", "greater", "less"]
 AutoRankForm = Literal["wmt25", "wmt24"]
 Correction = Literal["holm", "benjamini-hochberg", "bonferroni", "none"]
-Fit = Literal["newton", "mm"]
 RankingName = Literal["mean", "median", "bt", "elo", "trueskill", "sentence-mean", "autorank"]
 Scale = Literal["strength", "elo"]
 TestName = Literal[
@@ -74,9 +75,7 @@ class Ranking:
     settings: Mapping[str, str | float | None] = field(default_factory=dict)
 
 
-def bt(
-    *, ties: Ties = "half", prior: float = 0.0, fit: Fit = "newton", scale: Scale = "strength"
-) -> Ranking:
+def bt(*, ties: Ties = "half", prior: float = 0.0, scale: Scale = "strength") -> Ranking:
     """Rank by Bradley-Terry strength: ``by=sy.bt(ties="davidson")``.
 
     Parameters
@@ -85,8 +84,6 @@ def bt(
         Half a win, dropped, a tie model (``davidson``, ``rao-kupper``), or a win of the second.
     prior
         Wins and losses against an imaginary opponent.
-    fit
-        ``newton``, or ``mm``, the classic iteration.
     scale
         In :func:`steelyard.compare_battles`: strengths that add up to 1, or ratings (``elo``).
 
@@ -96,8 +93,8 @@ def bt(
         An element of ``by=``.
     """
     check_choice(get_args(Scale), scale=scale)
-    settings = {"ties": ties, "prior": prior, "method": fit}
-    return _checked("bt", settings, {} if scale == "strength" else {"scale": scale})
+    more = {} if scale == "strength" else {"scale": scale}
+    return _checked("bt", {"ties": ties, "prior": prior}, more)
 
 
 def elo(*, k: float = 20.0, orders: int | None = None) -> Ranking:
@@ -143,7 +140,6 @@ def trueskill(
 def _checked(
     name: str, settings: Mapping[str, Any], more: Mapping[str, Any] | None = None
 ) -> Ranking:
-    """Return a ranking whose options are within their bounds."""
     # The usual number of orders differs between scores and logs.
     asked = {key: x for key, x in settings.items() if key != "orders" or x is not None}
     RankOptions(**asked)
@@ -158,8 +154,7 @@ class RankOptions(Options):
     """What the definitions of rankings leave open.
 
     ``orders`` is the number of random orders of segments for Elo and TrueSkill, 0 for the order of
-    the file; ``k`` and what begins with ``trueskill`` are their parameters; the others but
-    ``tolerance`` concern Bradley-Terry.
+    the file; ``ties`` and ``prior`` concern Bradley-Terry.
     """
 
     ties: str = choice("half", TIES, "What ties are to Bradley-Terry.")
@@ -167,7 +162,6 @@ class RankOptions(Options):
     prior: float = number(
         0.0, "Wins and losses against an imaginary opponent, for Bradley-Terry.", least=0
     )
-    method: str = choice("newton", get_args(Fit), "How Bradley-Terry is fitted.", flag="--fit")
     orders: int | None = whole(
         100,
         "Random orders that Elo and TrueSkill are averaged over; 0: as in the file.",
@@ -177,22 +171,18 @@ class RankOptions(Options):
     k: float = number(
         20.0, "K of Elo.", least=0, most=_LARGEST, strict=True, flag="--elo-k", metavar="K"
     )
+
     trueskill_beta: float = number(
-        25 / 6, "TrueSkill: deviation of a performance, where skills start at 25 with a deviation "
-        "of 25/3.", least=0, most=_LARGEST, strict=True, metavar="X",
+        25 / 6, "TrueSkill: deviation of a performance.",
+        least=0, most=_LARGEST, strict=True, metavar="X",
     )  # fmt: skip
     trueskill_tau: float = number(
-        25 / 300, "TrueSkill: how far a skill may drift before each battle.",
+        25 / 300, "TrueSkill: drift of a skill before each battle.",
         least=0, most=_LARGEST, metavar="X",
     )  # fmt: skip
     trueskill_draw: float = number(
         0.1, "TrueSkill: chance that equals tie.", least=0, most=1 - 1e-9, strict=True, metavar="X"
     )
-
-    def __post_init__(self) -> None:
-        super().__post_init__()
-        if self.ties in TIE_MODELS and self.method != "newton":
-            raise UsageError(f"ties as {self.ties} are fitted by newton, not by {self.method}")
 
     def _take_rankings(self, by: object) -> tuple[str, ...]:
         """Return the names of some rankings, and take over the options that they bring."""
@@ -218,10 +208,6 @@ RANKED = frozenset(RankOptions.declared()) - {"tolerance"}
 class PairOptions(Options):
     """How pairs are tested, and what is independent: whole units are tested and resampled."""
 
-    alternative: str = choice(
-        "two-sided", get_args(Alternative), "Test for any difference, or for the first of a pair "
-        "being better (greater) or worse (less).",
-    )  # fmt: skip
     correction: str = choice(
         "holm", get_args(Correction), "Correct p-values for the number of pairs."
     )
@@ -241,7 +227,6 @@ class _Both(RankOptions, PairOptions):
             "by": ",".join(by),
             "tests": ",".join(tests),
             "ties": self.ties,
-            "alternative": self.alternative,
             "correction": self.correction,
         }
 
@@ -334,6 +319,129 @@ class CardOptions(Options):
 
     human: str | None = text(None)
     alpha: float = fraction(0.05)
-    power: float = fraction(0.8, "Power at which the card counts the segments needed.")
     unit: str = unit("auto")
+    slices: tuple[str, ...] = names(())
     n_bootstrap: int = whole(10_000, least=10)
+
+
+# -- requirements that a gate, or a judge, must meet: ``kappa.low>=0.4``
+
+HOLDS, FAILS, UNDECIDED = "holds", "fails", "undecided"
+_FORM = re.compile(
+    r"\s*(abs\()?\s*([^<>=()\s][^<>=()]*?)\s*(\))?"  # what it is about
+    r"\s*(>=|<=|>|<)\s*([-+]?(?:[0-9]+\.?[0-9]*|\.[0-9]+)(?:e-?[0-9]+)?)\s*"
+)
+_SHORT = {"gap": "systems.gap", "rho": "scores.rho", "offset": "scores.offset"}
+_NAMED = ("name", "task", "slice")  # what an element of a list goes by
+_Interval = tuple[float, float, float]  # a value and the ends of its interval
+
+
+@dataclass(frozen=True, slots=True)
+class Requirement:
+    """A bound on something that has an interval; ``absolute`` bounds its size alone."""
+
+    text: str
+    name: str
+    absolute: bool
+    sign: str
+    limit: float
+
+
+@dataclass(frozen=True, slots=True)
+class Checked(Record):
+    """Whether a requirement holds for a judge; ``found`` is the value with its interval."""
+
+    judge: str
+    requirement: str
+    result: str
+    found: str
+
+
+def parse(text: str) -> Requirement:
+    """Read a requirement; a bare point is refused with what to ask instead.
+
+    Examples
+    --------
+    >>> requirement = parse("kappa.low >= 0.4")
+    >>> requirement.name, requirement.sign, requirement.limit
+    ('kappa', '>=', 0.4)
+    >>> parse("kappa>=0.4")
+    Traceback (most recent call last):
+    steelyard.core.errors.UsageError: requirement 'kappa>=0.4' is about a point; ask for an end of
+    its interval: kappa.low>=0.4
+    """
+    match = _FORM.fullmatch(text)
+    if match is None or bool(match[1]) != bool(match[3]):
+        forms = "NAME.low>=X, NAME.high<=X or abs(NAME)<=X, such as kappa.low>=0.4"
+        raise UsageError(f"requirement '{text}': expected {forms}")
+    absolute, name, sign, limit = match[1] is not None, match[2].strip(), match[4], float(match[5])
+    base, _, end = name.rpartition(".")
+    if end not in ("low", "high"):
+        base, end = name, ""
+    wanted = "low" if sign.startswith(">") else "high"
+    problem = ""
+    if absolute and wanted == "low":
+        problem = ": abs() is bounded from above, as abs(NAME)<=X"
+    elif not absolute and not end:
+        problem = " is about a point; ask for an end of its interval: "
+        problem += f"{name}.{wanted}{sign}{match[5]}"
+    elif not absolute and end != wanted:
+        problem = f" asks for the end that proves nothing: {base}.{wanted}"
+    if problem:
+        raise UsageError(f"requirement '{text}'{problem}")
+    return Requirement(text, base, absolute, sign, limit)
+
+
+def check(requirement: Requirement, judge: Mapping[str, Any]) -> Checked:
+    """Check a requirement against the JSON of a judge, or of a gate.
+
+    It holds if the whole interval does, fails if none of it does, and is undecided between, or
+    where the value is undefined.
+    """
+    name = str(judge.get("judge", "gate"))
+    interval = _interval(requirement, judge)
+    if interval is None:
+        return Checked(name, requirement.text, UNDECIDED, "undefined")
+    value, low, high = interval
+    if requirement.absolute:
+        nearest = 0.0 if low <= 0 <= high else min(abs(low), abs(high))
+        low, high = nearest, max(abs(low), abs(high))
+    above, strict = requirement.sign.startswith(">"), len(requirement.sign) == 1
+
+    def meets(x: float) -> bool:
+        return not strict if x == requirement.limit else (x > requirement.limit) == above
+
+    worst, best = (low, high) if above else (high, low)
+    result = HOLDS if meets(worst) else UNDECIDED if meets(best) else FAILS
+    return Checked(name, requirement.text, result, f"{value:.4g} [{low:.4g}, {high:.4g}]")
+
+
+def _interval(requirement: Requirement, judge: Mapping[str, Any]) -> _Interval | None:
+    """Find a value and its interval by name, effects by theirs; None where it is undefined."""
+    node: Any = judge
+    for part in _SHORT.get(requirement.name, requirement.name).split("."):
+        if isinstance(node, list):
+            if not node:
+                return None
+            named = (item for item in node if isinstance(item, Mapping))
+            node = {next((item[k] for k in _NAMED if k in item), None): item for item in named}
+        if not isinstance(node, Mapping) or part not in node:
+            keys = [str(key) for key in node] if isinstance(node, Mapping) else []
+            raise UsageError(f"requirement '{requirement.text}': no '{part}'; {hint(part, keys)}")
+        beside = "ci" if part in ("bias", "difference") else f"{part}_ci"  # of a bare number
+        if not isinstance(node[part], (Mapping, list)) and beside in node:
+            return _ends(node[part], node[beside])
+        node = node[part]
+        if node is None:
+            return None
+    if isinstance(node, Mapping) and "value" in node:
+        return _ends(node["value"], node.get("ci"))
+    raise UsageError(
+        f"requirement '{requirement.text}': {requirement.name} has no interval to ask about"
+    )
+
+
+def _ends(value: float | None, ci: Any) -> _Interval | None:
+    if value is None or ci is None or math.isnan(value) or None in ci:
+        return None
+    return float(value), float(ci[0]), float(ci[1])

@@ -8,6 +8,7 @@ sentence scores has a name of its own, ``sentence-mean``.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any, NamedTuple
@@ -21,11 +22,11 @@ from steelyard.core.errors import UsageError
 from steelyard.core.options import check_text
 from steelyard.core.text import plural
 from steelyard.core.warnings import TypedWarning, code_of
-from steelyard.data.evalset import EvalSet
+from steelyard.data.evalset import EvalSet, ScoreTable
 from steelyard.data.overview import direction_warnings
 from steelyard.data.selection import need_moments
 from steelyard.data.units import SEGMENT, Units, units_of
-from steelyard.stats.arrays import Counts, Floats, ratio, row_means
+from steelyard.stats.arrays import Counts, Floats, ratio, row_means, same_digits
 from steelyard.stats.permutation.corpus import CorpusStatistics, bootstrap_scores, pseudo_values
 from steelyard.stats.permutation.pvalues import pair_index
 from steelyard.stats.ranks import FITTED, ranks, rounding
@@ -56,6 +57,7 @@ from steelyard.stats.strength.wins import (
     win_counts,
 )
 
+_BLEU = re.compile(r"(sacre|[a-z]*[0-9]*sp)?bleu(-ref.*)?", re.IGNORECASE)  # no mean of segments
 NO_PAIRS: Floats = np.empty((0, 0))  # where differences of pairs are not wanted
 _CELLS = 4_000_000  # entries of resampled win tables held at a time
 _DRAWN = 100  # systems up to which the share of resamples at each rank is kept, for a figure
@@ -157,12 +159,27 @@ def check_segments(es: EvalSet, score: str) -> None:
     raise UsageError(f"'{score}' has system scores only: comparing needs segment scores")
 
 
+def mean_warnings(name: str, table: ScoreTable) -> list[str]:
+    """Warn where means of segment scores stand in for the score of a corpus metric."""
+    if table.statistics is not None:
+        return []
+    means, official = row_means(table.values), table.system_scores
+    if official is not None:
+        both = ~np.isnan(means) & ~np.isnan(official)
+        if same_digits(official[both], means[both]):
+            return []
+        return [f"{name}: means of segment scores are compared; its official system scores differ"]
+    if not _BLEU.fullmatch(name):
+        return []
+    return [f"{name}: means of segment scores are compared; its corpus scores need the texts"]
+
+
 def compared(es: EvalSet, name: str, unit: str) -> Sample:
     """Take one score of the systems that have it, with warnings on what is missing."""
     table = es[name]
     scores, systems, stats = table.oriented, es.systems, table.statistics
     present = ~np.isnan(scores)
-    warnings = [*es.notes, *direction_warnings(name, table)]
+    warnings = [*es.notes, *direction_warnings(name, table), *mean_warnings(name, table)]
     scored = np.asarray(present.any(axis=1))
     if not scored.all():
         lacking = [system for system, has in zip(systems, scored, strict=True) if not has]
@@ -250,7 +267,6 @@ def _leads(
 
 
 def _average_leads(sample: Sample, average: Callable[[Floats], Floats]) -> Floats:
-    """Return leads of all pairs by an average of segment scores."""
     scores = sample.scores
     if not sample.pairs:
         return NO_PAIRS
@@ -319,13 +335,7 @@ def _median(sample: Sample, _options: RankOptions, _rng: Rng) -> Ranked:
 
 def _bt(sample: Sample, options: RankOptions, _rng: Rng) -> Ranked:
     counts = sample.wins.by(options.tolerance)
-    fit = bradley_terry(
-        counts.wins,
-        counts.ties,
-        ties_as=options.ties,
-        method=options.method,
-        prior=options.prior,
-    )
+    fit = bradley_terry(counts.wins, counts.ties, ties_as=options.ties, prior=options.prior)
     aggregate = bt_ranked(fit, sample.systems, pairs=sample.pairs)
     if sample.counts is None:
         return aggregate
@@ -389,47 +399,36 @@ def tie_note(counts: WinCounts, ties: str) -> str:
 # -- ratings that depend on the order of battles: means over random orders
 
 
-@dataclass(frozen=True, slots=True)
-class Rating:
-    """A way to rate, and the parameters that results show."""
-
-    rules: SequentialRating
-    parameters: Mapping[str, float]
-
-
-def _elo(options: RankOptions) -> Rating:
-    return Rating(EloOptions(k=options.k), {"k": options.k})
+RATINGS: Mapping[str, Callable[[RankOptions], SequentialRating]] = {
+    "elo": lambda options: EloOptions(k=options.k),
+    "trueskill": lambda options: TrueSkillOptions(
+        beta=options.trueskill_beta,
+        tau=options.trueskill_tau,
+        draw_probability=options.trueskill_draw,
+    ),
+}
 
 
-def _trueskill(options: RankOptions) -> Rating:
-    beta, tau, draw = options.trueskill_beta, options.trueskill_tau, options.trueskill_draw
-    rules = TrueSkillOptions(beta=beta, tau=tau, draw_probability=draw)
-    return Rating(rules, {"beta": beta, "tau": tau, "draw": draw})
-
-
-RATINGS: Mapping[str, Callable[[RankOptions], Rating]] = {"elo": _elo, "trueskill": _trueskill}
-
-
-def rate_scores(rating: Rating, sample: Sample, options: RankOptions, rng: Rng) -> Ranked:
+def rate_scores(rules: SequentialRating, sample: Sample, options: RankOptions, rng: Rng) -> Ranked:
     """Rate by who has the higher score on a segment, in random orders or in that of the file."""
     scored = ~np.isnan(sample.scores).all(axis=0)  # segments that nobody has would cost time
     scores = sample.scores[:, scored]
 
     def play(order: Orders, stream: Rng) -> Ratings:
         tolerance = options.tolerance
-        return scores_in_orders(rating.rules, scores, order, stream, tolerance=tolerance)
+        return scores_in_orders(rules, scores, order, stream, tolerance=tolerance)
 
     n_resamples = 0 if sample.counts is None else len(sample.counts)
     blocks = None if sample.blocks is None else sample.blocks[scored]
     rated = _in_orders(scores.shape[1], options.orders or 1, play, rng, n_resamples, blocks)
     if not options.orders:
         battles = score_battles(sample.scores, tolerance=options.tolerance)
-        rated = rated._replace(ratings=battles_in_time(rating.rules, battles), spread=None)
-    return rated.ranked(rating, pairs=sample.pairs)
+        rated = rated._replace(ratings=battles_in_time(rules, battles), spread=None)
+    return rated.ranked(rules, pairs=sample.pairs)
 
 
 def rate_log(
-    rating: Rating,
+    rules: SequentialRating,
     battles: Battles,
     options: RankOptions,
     rng: Rng,
@@ -444,18 +443,18 @@ def rate_log(
     """
 
     def play(order: Orders, _rng: Rng) -> Ratings:
-        return battles_in_orders(rating.rules, battles, order)
+        return battles_in_orders(rules, battles, order)
 
     if options.orders:
         battles, blocks = sorted_battles(battles, blocks)
         rated = _in_orders(len(battles), options.orders, play, rng, n_resamples, blocks)
     else:
-        rated = _Rated(battles_in_time(rating.rules, battles))
+        rated = _Rated(battles_in_time(rules, battles))
         if n_resamples:
             drawn = sequences(len(battles), n_resamples, rng, blocks=blocks, resample=True)
             drawn.sort(axis=1)  # what is drawn keeps its order in time
             rated = rated._replace(replicates=play(drawn, rng).scores)
-    return rated.ranked(rating, pairs=pairs)
+    return rated.ranked(rules, pairs=pairs)
 
 
 class _Rated(NamedTuple):
@@ -465,17 +464,17 @@ class _Rated(NamedTuple):
     spread: Floats | None = None
     replicates: Floats | None = None
 
-    def ranked(self, rating: Rating, *, pairs: bool) -> Ranked:
+    def ranked(self, rules: SequentialRating, *, pairs: bool) -> Ranked:
         scores = self.ratings.scores
         sigma = np.zeros_like(scores) if self.ratings.sigma is None else self.ratings.sigma
         return Ranked(
             scores=scores,
             ranks=ranks(scores),
-            pairwise=rating.rules.win_probability(self.ratings) if pairs else NO_PAIRS,
+            pairwise=rules.win_probability(self.ratings) if pairs else NO_PAIRS,
             replicates=self.replicates,
             spread=self.spread,
-            parameters=rating.parameters,
-            against=lambda drawn, i: rating.rules.chance(lead(drawn, i), sigma[i], sigma),
+            in_order=True,
+            against=lambda drawn, i: rules.chance(lead(drawn, i), sigma[i], sigma),
         )
 
 
@@ -602,7 +601,7 @@ def with_intervals(ranked: Ranked, level: float | Floats) -> Ranked:
     ranked = replace(ranked, replicates=None, against=None)
     if replicates is None:
         return ranked
-    if ranked.parameters is not None:
+    if ranked.in_order:
         level = _of_few(level, len(replicates))
     low, high = _interval(replicates, level)
     undefined = np.isnan(ranked.scores)
@@ -642,7 +641,6 @@ def _of_few(level: float | Floats, n: int) -> float | Floats:
 
 
 def _interval(replicates: Floats, level: float | Floats) -> tuple[Floats, Floats]:
-    """Return the percentile interval of each column, at one level or at one for each."""
     if isinstance(level, float):
         return bootstrap.interval(replicates, level)
     low, high = np.full((2, replicates.shape[1]), np.nan)
@@ -655,7 +653,6 @@ def _interval(replicates: Floats, level: float | Floats) -> tuple[Floats, Floats
 def _pair_intervals(
     against: Callable[[Floats, int], Floats], replicates: Floats, level: float | Floats
 ) -> tuple[Floats, Floats]:
-    """Return intervals of what resamples say of every pair: row against column."""
     n = replicates.shape[1]
     levels = [level if isinstance(level, float) else np.maximum(level[i], level) for i in range(n)]
     rows = [_interval(against(replicates, i), levels[i]) for i in range(n)]

@@ -28,7 +28,6 @@ from steelyard.core.display import (
     ranking,
 )
 from steelyard.core.errors import UsageError, hint
-from steelyard.core.lazy import lazy_field
 from steelyard.core.provenance import Provenance, origin
 from steelyard.core.table import Cell, Column, Frame, Table, interval_decimals, plain
 from steelyard.core.text import all_of, plural, sentence, span, stopped
@@ -40,7 +39,7 @@ from steelyard.stats.ranks import whole
 from steelyard.stats.strength.bradleyterry import Strengths
 
 if TYPE_CHECKING:
-    from steelyard.comparison.board import Board
+    from steelyard.comparison.board import Board, Repeats
     from steelyard.comparison.suites import Suite
 
 LEVEL = 0.95  # of all intervals
@@ -139,7 +138,7 @@ class Ranked:
     higher_is_better: bool = True
     of: str | None = None
     average: bool = False  # whether numbers are of the score's own scale
-    parameters: Mapping[str, float] | None = None  # of a rating
+    in_order: bool = False  # whether it depends on the order of battles
     notes: tuple[str, ...] = ()
     warnings: tuple[str, ...] = ()
     alone: Floats | None = None
@@ -211,7 +210,6 @@ class Ranked:
             "spread": None if self.spread is None else by_name(systems, self.spread),
             "higher_is_better": self.higher_is_better,
             "of": self.of,
-            "parameters": None if self.parameters is None else dict(self.parameters),
         }
 
 
@@ -225,31 +223,18 @@ def number(value: float) -> float | None:
     return None if np.isnan(value) else float(value)
 
 
-def agreeing_ends(value: Floats, low: Floats, high: Floats, p: Floats) -> tuple[Floats, Floats]:
-    """Return intervals that say what the two-sided p-values say: few differ, if any."""
-    low, high = low.copy(), high.copy()
-    wrong = (p < 1 - LEVEL) != ((low > 0) | (high < 0))
-    wrong &= ~np.isnan(p) & ~np.isnan(low)
-    low[wrong], high[wrong] = agreeing(value[wrong], (low[wrong], high[wrong]), p[wrong])
-    return low, high
-
-
 @dataclass(frozen=True, slots=True)
 class PairTest(Record):
     """p-values of all pairs of systems, raw and corrected; ``of`` is what a corpus metric tests."""
 
-    json_keys: ClassVar[Mapping[str, str]] = keys(
-        "p p_adjusted alternative correction unit of error"
-    )
+    json_keys: ClassVar[Mapping[str, str]] = keys("p p_adjusted correction unit of error")
 
     p: Floats
     p_adjusted: Floats
-    alternative: str
     correction: str
     unit: str = SEGMENT  # what is independent
     of: str | None = None
     error: float = 0.0  # numerical, of the raw p-values
-    reason: str = ""  # which question the test asks
     warnings: tuple[str, ...] = ()  # which pairs it leaves out
 
 
@@ -289,6 +274,9 @@ class RankedSystems(Result):
     warnings: tuple[str, ...] = ()
     provenance: Provenance | None = None
     alpha: float = 0.05
+    board: Board | None = None  # how firm the first ranking is; None with fewer than two systems
+    noun: str = SEGMENT  # what segments are called: items in LLM evaluations
+    references: tuple[str, ...] = ()  # human references among the systems
 
     @abstractmethod
     def size(self) -> str:
@@ -299,25 +287,9 @@ class RankedSystems(Result):
         """Return in words what a ranking goes by: of what, over how much."""
 
     @property
-    def references(self) -> tuple[str, ...]:
-        """Names of human references among the systems."""
-        return ()
-
-    @property
     def uneven(self) -> bool:
         """Whether systems lack different segments."""
         return False
-
-    def board(self) -> Board | None:
-        """Return how firm the first ranking is; None with fewer than two systems."""
-        from steelyard.comparison.board import board_of
-
-        return board_of(self, None, None) if self.aggregations else None
-
-    @property
-    def noun(self) -> str:
-        """What segments are called: ``item`` in LLM evaluations."""
-        return SEGMENT
 
     @property
     def spoken_unit(self) -> UnitEffect:
@@ -392,11 +364,10 @@ class RankedSystems(Result):
         p = adjusted = np.full(value.shape, np.nan)
         n_pairs = 1
         if test is not None:
-            p, adjusted = (np.fmin(values, values.T) for values in (test.p, test.p_adjusted))
+            p, adjusted = test.p, test.p_adjusted
             if test.correction != "none":
                 n_pairs = int(np.triu(~np.isnan(p), 1).sum())
-            if test.alternative == "two-sided":
-                low, high = agreeing_ends(value, low, high, p)
+            low, high = agreeing(value, (low, high), p)
         common: dict[str, Any] = {
             "n_pairs": n_pairs,
             "correction": _SHORT_CORRECTIONS.get(test.correction, "") if test else "",
@@ -449,9 +420,7 @@ class RankedSystems(Result):
         >>> result.pairs("mean", "pandas")[["leader", "other"]].iloc[0].to_list()
         ['Dolomite', 'Kaolin']
         """
-        names = ("leader", "other", "difference", "low", "high", "p", "p_adjusted", "test")
-        rows = tuple(tuple(getattr(d, name) for name in names) for d in self.decisions(by))
-        return Table("", tuple(map(Column, names)), rows).to_frame(backend)
+        return self.pair_table(by).to_frame(backend)
 
     # -- words
 
@@ -490,7 +459,7 @@ class RankedSystems(Result):
             "tests": {name: test.to_dict() for name, test in self.tests.items()},
             "clusters": {name: tiers.to_dict(self.systems) for name, tiers in self.tiers.items()},
             "unit": self.unit.to_dict(),
-            "board": plain(self.board()),
+            "board": plain(self.board),
         }
 
     def _ranking_rows(self) -> Iterator[RankingRow]:
@@ -555,7 +524,7 @@ class RankedSystems(Result):
         cuts = (i for i in range(1, len(tier)) if tier[i] != tier[i - 1])
         rules = frozenset(() if brief else cuts)  # the column of tiers has them
         rows = tuple(zip(*cells, strict=True))
-        board = self.board() if len(self.systems) > 2 else None
+        board = self.board if len(self.systems) > 2 else None
         firm = () if board is None else tuple(filter(None, [board.sentence()]))
         notes = firm if brief else (*self._table_notes(), *firm)
         return Table("", tuple(columns), rows, notes, rules, frozenset(bold))
@@ -567,45 +536,25 @@ class RankedSystems(Result):
             notes.append(f"tiers at {self.alpha:g}: {', '.join(tests)}")
         return (*notes, *self.notes)
 
-    def pair_tables(self) -> list[Table]:
-        """Return matrices of row against column: every ranking, pairs alone, corrected p-values."""
-        order = self.ranking(next(iter(self.aggregations)))
-        index = np.ix_(*[[self.systems.index(s) for s in order]] * 2)
-
-        def matrix(name: str, values: Floats, note: str, digits: int | None = 3) -> Table:
-            columns = (Column(name), *(Column(s, digits=digits) for s in order))
-            shown = values[index].copy()
-            np.fill_diagonal(shown, np.nan)
-            rows = tuple((s, *map(number, row)) for s, row in zip(order, shown, strict=True))
-            return Table("", columns, rows, (note,))
-
-        tables = []
-        alone = None
-        for name, ranked in self.aggregations.items():
-            if not ranked.pairwise.size:
-                continue
-            what = "probability that the row beats the column, by one fit of all systems"
-            if ranked.average:
-                what = "difference, row minus column"
-            alone = alone if ranked.alone is None else ranked.alone
-            digits = ranked.digits if ranked.average else 3
-            tables.append(matrix(self.shown(name), ranked.pairwise, f"{name}: {what}", digits))
-        if alone is not None:
-            what = "share of comparisons that the row wins, ties as half, each pair by itself"
-            tables.append(matrix("alone", alone, f"alone: {what}"))
-        for name, test in self.tests.items():
-            note = f"p ({test.alternative}, {test.correction}); {test.reason}"
-            tables.append(matrix(name, test.p_adjusted, note))
-        return tables
+    def pair_table(self, by: str | None = None) -> Table:
+        """Return a row per pair of systems, in the order of a ranking: the first, unless named."""
+        columns = (
+            Column("leader"), Column("other"), Column("difference", mixed=True, importance=8),
+            Column("low", mixed=True), Column("high", mixed=True),
+            Column("p", p_value=True, importance=6), Column("p_adjusted", p_value=True),
+            Column("test", importance=2),
+        )  # fmt: skip
+        names = [column.name for column in columns]
+        rows = tuple(tuple(getattr(d, name) for name in names) for d in self.decisions(by))
+        return Table("", columns, rows)
 
 
-@dataclass(frozen=True, kw_only=True, repr=False)
+@dataclass(frozen=True, slots=True, kw_only=True, repr=False)
 class Comparison(RankedSystems):
     """Systems against systems on the same segments.
 
-    Rankings are there; tests, tiers, effects, notes and warnings are computed when they are first
-    read. Numbers are those of the score itself, also where less is better (``higher_is_better``);
-    ranks count from the best.
+    Numbers are those of the score itself, also where less is better (``higher_is_better``); ranks
+    count from the best.
     """
 
     score: str
@@ -613,14 +562,9 @@ class Comparison(RankedSystems):
     n_scored: tuple[int, ...] = ()  # segments that each system has; empty where nothing counts them
     #: Size and means over all segments, where ranks go by those that all systems have.
     over_all: Mapping[str, Any] | None = None
-    unit: UnitEffect = lazy_field()  # noqa: RUF009 - it makes a field
-    tests: Mapping[str, PairTest] = lazy_field()
-    tiers: Mapping[str, Tiers] = lazy_field()
-    notes: tuple[str, ...] = lazy_field(())
-    warnings: tuple[str, ...] = lazy_field(())
-    provenance: Provenance | None = lazy_field(None)  # noqa: RUF009
     source: EvalSet | None = field(default=None, compare=False)  # what figures of segments show
     suites: Mapping[str, Suite] = field(default_factory=dict)  # by task, and by slices
+    repeats: Repeats | None = None  # what repeated runs of items say
 
     @property
     def suite(self) -> Suite | None:
@@ -631,12 +575,7 @@ class Comparison(RankedSystems):
         """Return who is best, what stays open, how sure that is; of a suite by tasks."""
         if self.suite is None:
             return RankedSystems.words(self)
-        pooled = self.suite.pooled_sentence(self.lead())
-        verdict, *more = (text for text in (*self.suite.answer(), pooled) if text)
-        settled = len(self.systems) != 2 or self.suite.decision().significant
-        kind: Literal["settled", "undecided"] = "settled" if settled else "undecided"
-        more.append(self.spoken_unit.summary())
-        return Summary.of([(kind, verdict), *(("sureness", text) for text in more)])
+        return Summary.of(self.suite.statements(self.lead(), self.spoken_unit))
 
     def pieces(self) -> list[Table | str]:
         """Return the leaderboard, or the table by task or slice, as a terminal shows it."""
@@ -654,29 +593,8 @@ class Comparison(RankedSystems):
             over_all=self.over_all,
             higher_is_better=self.higher_is_better,
             **by_part(self.suites),
+            **({} if self.repeats is None else {"repeats": plain(self.repeats)}),
         )
-
-    def board(self) -> Board | None:
-        """Return how firm the first ranking is; None with fewer than two systems."""
-        from steelyard.comparison.board import board_of
-
-        scores = None
-        if self.source is not None and next(iter(self.aggregations.values())).of != CORPUS:
-            rows = [self.source.systems.index(system) for system in self.systems]
-            scores = self.source[self.score].oriented[rows]
-        return board_of(self, None, scores)
-
-    @property
-    def noun(self) -> str:
-        """What segments are called: ``item`` in LLM evaluations."""
-        from steelyard.comparison.suites import item_noun  # which imports this module
-
-        return SEGMENT if self.source is None else item_noun(self.source)
-
-    @property
-    def references(self) -> tuple[str, ...]:
-        """Names of human references among the systems."""
-        return () if self.source is None else tuple(self.source.segments.references)
 
     def measure(self, by: str) -> str:
         """Return in words what a ranking goes by."""
@@ -726,7 +644,6 @@ def statements(result: RankedSystems) -> Iterator[Statement]:
 
 
 def _leader(result: RankedSystems, by: str) -> Iterator[Statement]:
-    """Say who is best, by how much, and who is too close to call."""
     top, tiers, n = result.best(by), result.tiers.get(by), len(result.systems)
     names = {system: system_name(system, result.references) for system in result.systems}
     if not top:
@@ -781,9 +698,8 @@ def _no_first(result: RankedSystems, by: str) -> Statement:
 
 
 def _not_beaten(result: RankedSystems, by: str, tiers: Tiers, best: str) -> list[str]:
-    """Return the systems that the first is not significantly better than, best first."""
     test, i = result.tests[tiers.test], result.systems.index(best)
-    p = np.fmin(test.p_adjusted[i], test.p_adjusted[:, i])
+    p = test.p_adjusted[i]
     ranks = result.aggregations[by].ranks
     better = set(result.better_by_test(by, best))
     open_pairs = {
@@ -795,7 +711,6 @@ def _not_beaten(result: RankedSystems, by: str, tiers: Tiers, best: str) -> list
 
 
 def _rank_range(result: RankedSystems, by: str) -> Iterator[Statement]:
-    """Say where the best system may rank."""
     ranked, top = result.aggregations[by], result.best(by)[:1]
     if not top or ranked.best_rank is None or ranked.worst_rank is None:
         return
@@ -803,13 +718,16 @@ def _rank_range(result: RankedSystems, by: str) -> Iterator[Statement]:
         return  # resamples rank by the same unequal segments
     i = result.systems.index(top[0])
     low, high = ranked.best_rank[i], ranked.worst_rank[i]
-    if not np.isnan([low, high]).any():
-        ranks = span("rank", int(low), int(high))
-        name = system_name(top[0], result.references)
-        yield (
-            "sureness",
-            f"In 95% of the {result.DRAWN}, {name} has {ranks} by {result.called(by)}.",
-        )
+    if np.isnan([low, high]).any():
+        return
+    name, drawn = system_name(top[0], result.references), result.DRAWN
+    first = ""
+    if ranked.rank_shares is not None:
+        share = float(ranked.rank_shares[i, 0])
+        first = f"rank 1 in {share:.{int(0.995 < share < 1)}%}"
+    ranks = "" if high == 1 and first else f"{span('rank', int(low), int(high))} in 95%"
+    shares = " and ".join(part for part in (first, ranks) if part)
+    yield "sureness", _opening(f"{name} has {shares} of the {drawn} by {result.called(by)}")
 
 
 def by_test(test: str) -> str:

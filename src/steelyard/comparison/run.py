@@ -8,17 +8,16 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
-from functools import cached_property
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
+from steelyard.comparison.board import board_of, repeats_of
 from steelyard.comparison.card import ByScore
 from steelyard.comparison.options import (
     AUTORANK,
     RANKED,
-    Alternative,
     By,
     CompareOptions,
     Correction,
@@ -54,7 +53,7 @@ from steelyard.comparison.results import (
     by_name,
     number,
 )
-from steelyard.comparison.suites import Suite, item_noun, suites_of
+from steelyard.comparison.suites import item_noun, suites_of
 from steelyard.comparison.tests import (
     TESTS,
     Question,
@@ -67,8 +66,7 @@ from steelyard.comparison.tests import (
     tiers_by,
 )
 from steelyard.core.errors import UsageError
-from steelyard.core.lazy import lazy
-from steelyard.core.options import check_names, keywords
+from steelyard.core.options import check, check_names, keywords
 from steelyard.core.progress import each
 from steelyard.core.provenance import Provenance
 from steelyard.core.rng import Rng, generator
@@ -80,13 +78,13 @@ from steelyard.data.overview import direction_warnings
 from steelyard.data.selection import need_moments
 from steelyard.data.units import Units, units_of
 from steelyard.formats.load import Source, as_evalset
+from steelyard.formats.reshape import keeping_runs
 from steelyard.stats.arrays import Counts, Floats, row_means
 from steelyard.stats.autorank import EPSILON, autorank, bootstrap_autorank, scale_of
 from steelyard.stats.paired import tests as paired
 from steelyard.stats.paired.corrections import wilson_interval
 from steelyard.stats.paired.tests import FEW_UNITS, error_note, t_interval
 from steelyard.stats.ranks import ranks
-from steelyard.stats.strength.wins import WinCounts
 
 DEFAULT = ("mean", "median", "bt")
 _MOST_STRENGTHS = 60  # systems beyond which resampled strengths take seconds
@@ -99,12 +97,12 @@ def compare(  # noqa: PLR0913 - every option has a default
     by: By | None = None,
     tests: TestName | Sequence[str] | None = None,
     tolerance: float = 0.0,
-    alternative: Alternative = "two-sided",
     correction: Correction = "holm",
     alpha: float = 0.05,
     unit: str = "auto",
     intervals: str | None = "unit",
     n_bootstrap: int = 1000,
+    pass_k: Sequence[int] | None = None,
     rng: Rng = 0,
 ) -> Comparison:
     """Compare systems by one score.
@@ -126,9 +124,8 @@ def compare(  # noqa: PLR0913 - every option has a default
         default those that fit the rankings, and none for more than 300 systems.
     tolerance
         Differences of at most this are ties of ``bt``, ``elo``, ``trueskill`` and ``sign``.
-    alternative, correction, alpha
-        ``two-sided``, ``greater`` or ``less``; ``holm``, ``benjamini-hochberg``, ``bonferroni`` or
-        ``none``; the level of the tiers.
+    correction, alpha
+        ``holm``, ``benjamini-hochberg``, ``bonferroni`` or ``none``; the level of the tiers.
     unit
         What is independent: ``segment``, ``document``, ``prompt`` (segments of one source), a
         column of the input, or a number of consecutive segments. ``auto`` takes documents where at
@@ -136,6 +133,8 @@ def compare(  # noqa: PLR0913 - every option has a default
         and tiers follow it.
     intervals, n_bootstrap
         Whether whole units are resampled for 95% intervals (None: no intervals), and how often.
+    pass_k
+        Of files with repeated runs of items: pass@k and pass^k for these k, in ``repeats``.
     rng
         Seed of the draws.
 
@@ -158,7 +157,14 @@ def compare(  # noqa: PLR0913 - every option has a default
     ['Dolomite', 'Kaolin', 'Amber']
     """
     options = CompareOptions.of(locals())
-    return compare_by(as_evalset(es, unit=options.unit), score, options, rng)
+    check("wholes", 1, optional=True, pass_k=pass_k)
+    with keeping_runs() as runs:
+        whole = as_evalset(es, unit=options.unit)
+    result = compare_by(whole, score, options, rng)
+    repeats = repeats_of(runs, result.systems, result.score, pass_k or ())
+    if pass_k and repeats is None:
+        raise UsageError("pass_k: no item has several runs (give the file, not a loaded set)")
+    return replace(result, repeats=repeats)
 
 
 def compare_by(es: EvalSet, score: str | None, options: CompareOptions, rng: Rng) -> Comparison:
@@ -182,7 +188,7 @@ def compare_by(es: EvalSet, score: str | None, options: CompareOptions, rng: Rng
         )
         es = es.select(systems=data.systems, segments=[es.segments.ids[k] for k in common])
         data = compared(es, chosen, options.unit)
-    stream, *streams, test_stream = _streams(rng, names, data, options)
+    stream, *streams, test_stream = generator(rng).spawn(2 + len(AGGREGATIONS))
     asked = fitting_tests(names, data) if options.tests is None else options.tests
     if any(TESTS[name].binary for name in asked) and not data.binary:
         raise UsageError(f"mcnemar's test is of scores that are 0 or 1, which '{chosen}' is not")
@@ -197,16 +203,25 @@ def compare_by(es: EvalSet, score: str | None, options: CompareOptions, rng: Rng
     for name in each(names):
         drawn = AGGREGATIONS[name].rank(data, options, stream_of[name])
         rankings[name] = _with_intervals(name, drawn, question, asked)
-    if "bootstrap" not in asked:  # resamples are large, and nothing else reads them again
-        question = replace(question, data=replace(data, counts=None))
-    parts = _Parts(es, question, rankings, asked if several else (), tuple(notes))
+    if "bt" in rankings and several:
+        notes.append(tie_note(data.wins.by(options.tolerance), options.ties))
+    notes += [text for ranked in rankings.values() for text in ranked.notes]
+    tests = {name: pair_test(name, question) for name in (asked if several else ())}
+    tiers = _tiers(rankings, tests, question)
     if few:
-        shares = {by: parts.superiority for by, ranked in rankings.items() if not ranked.average}
-        rankings |= {by: replace(rankings[by], alone=share) for by, share in shares.items()}
+        share = paired.superiority(data.wins.by(options.tolerance))
+        rankings = {by: r if r.average else replace(r, alone=share) for by, r in rankings.items()}
+    noun = item_noun(es)
     settings: dict[str, Any] = {"unit": options.unit, "alpha": options.alpha}
-    settings["of"] = ACCURACY if data.binary and item_noun(es) == "item" else chosen
+    settings["of"] = ACCURACY if data.binary and noun == "item" else chosen
     suites = suites_of(es, chosen, data.systems, options.slices, **settings)
-    return Comparison(
+    warnings = [*data.warnings, *(text for test in tests.values() for text in test.warnings)]
+    warnings += [text for ranked in rankings.values() for text in ranked.warnings]
+    warnings += error_note(max((test.error for test in tests.values()), default=0.0))
+    warnings += [text for tier in tiers.values() for text in tier.warnings]
+    warnings += _disagreement(data.systems, rankings)
+    warnings += [text for suite in suites.values() for text in suite.warnings()]
+    result = Comparison(
         score=chosen,
         suites=suites,
         systems=data.systems,
@@ -214,24 +229,48 @@ def compare_by(es: EvalSet, score: str | None, options: CompareOptions, rng: Rng
         n_scored=n_scored,
         over_all=over_all,
         aggregations=rankings,
-        unit=lazy(lambda: data.units.effect(data.additive())),
-        tests=lazy(lambda: parts.tests),
-        tiers=lazy(lambda: parts.tiers),
-        notes=lazy(parts.notes),
-        warnings=lazy(lambda: (*parts.warnings(), *_reversed(suites))),
-        provenance=lazy(
-            lambda: Provenance.of(
-                "compare", _settings(data, names, asked, options), es.inputs, rng, options
-            )
+        unit=data.units.effect(data.additive()),
+        tests=tests,
+        tiers=tiers,
+        notes=tuple(dict.fromkeys(notes)),
+        warnings=tuple(dict.fromkeys(warnings)),
+        provenance=Provenance.of(
+            "compare", _settings(data, names, asked, options), es.inputs, rng, options
         ),
         alpha=options.alpha,
         higher_is_better=data.higher_is_better,
         source=es,
+        noun=noun,
+        references=tuple(es.segments.references),
     )
+    scores = None if data.statistics is not None and names[0] == "mean" else data.scores
+    return replace(result, board=board_of(result, None, scores))
 
 
-def _reversed(suites: Mapping[str, Suite]) -> list[str]:
-    return [text for suite in suites.values() for text in suite.warnings()]
+def _tiers(
+    rankings: Mapping[str, Ranked], tests: Mapping[str, PairTest], question: Question
+) -> dict[str, Tiers]:
+    data, tiers = question.data, {}
+    for by, ranked in rankings.items() if tests else ():
+        name = fitting(by, data)
+        name = name if name in tests else next(iter(tests))
+        verdicts = Verdicts(name, tests[name], TESTS[name].ahead(data))
+        tier = tiers_by(by, ranked.ranks, data.systems, verdicts, question.options.alpha)
+        if tier is not None:
+            tiers[by] = tier
+    return tiers
+
+
+def _disagreement(systems: Sequence[str], rankings: Mapping[str, Ranked]) -> list[str]:
+    best = {
+        by: [s for s, rank in zip(systems, ranked.ranks, strict=True) if rank == 1]
+        for by, ranked in rankings.items()
+    }
+    best = {by: top for by, top in best.items() if top}
+    if not best or set.intersection(*map(set, best.values())):
+        return []
+    shown = "; ".join(f"{by}: {', '.join(top)}" for by, top in best.items())
+    return [f"rankings disagree on the best system ({shown})"]
 
 
 def _common_segments(data: Sample, names: Sequence[str]) -> Counts | None:
@@ -249,17 +288,6 @@ def _common_segments(data: Sample, names: Sequence[str]) -> Counts | None:
     return common if differ else None
 
 
-def _streams(
-    rng: Rng, names: Sequence[str], data: Sample, options: CompareOptions
-) -> list[np.random.Generator]:
-    """Return a stream for resamples, for each ranking and for tests; one where none is drawn."""
-    stream, n = generator(rng), 2 + len(AGGREGATIONS)
-    drawn = options.intervals is not None or data.statistics is not None
-    if drawn or any(AGGREGATIONS[name].in_order for name in names) or not isinstance(rng, int):
-        return stream.spawn(n)
-    return [stream] * n
-
-
 def _settings(
     data: Sample, names: Sequence[str], tests: Sequence[str], options: CompareOptions
 ) -> dict[str, Any]:
@@ -273,7 +301,6 @@ def _settings(
 
 
 def _rankings(options: CompareOptions, data: Sample) -> tuple[tuple[str, ...], list[str]]:
-    """Return the rankings to make, and notes on them."""
     names, notes = options.by, []
     many = len(data.systems) > MOST_SHOWN
     if names is None:
@@ -329,78 +356,6 @@ def _of_few_units(by: str, ranked: Ranked, question: Question, tests: Sequence[s
     if np.isnan(data.scores).any():  # gaps of means over what each has are something else
         return ranked
     return replace(ranked, gap_low=ends[0], gap_high=ends[1])
-
-
-@dataclass(frozen=True, eq=False)
-class _Parts:
-    """Tests, tiers, effects, notes and warnings of some rankings, each computed when read."""
-
-    es: EvalSet
-    question: Question
-    rankings: Mapping[str, Ranked]
-    asked: Sequence[str]  # tests
-    first_notes: tuple[str, ...]
-
-    @cached_property
-    def tests(self) -> dict[str, PairTest]:
-        """Tests of all pairs."""
-        return {name: pair_test(name, self.question) for name in self.asked}
-
-    @cached_property
-    def tiers(self) -> dict[str, Tiers]:
-        """Systems in tiers, by each ranking and the test that fits it, or else the first."""
-        data, tiers = self.question.data, {}
-        for by, ranked in self.rankings.items() if self.tests else ():
-            name = fitting(by, data)
-            name = name if name in self.tests else next(iter(self.tests))
-            verdicts = Verdicts(name, self.tests[name], TESTS[name].ahead(data))
-            tier = tiers_by(by, ranked.ranks, data.systems, verdicts, self.question.options.alpha)
-            if tier is not None:
-                tiers[by] = tier
-        return tiers
-
-    @property
-    def _wins(self) -> WinCounts:
-        return self.question.data.wins.by(self.question.options.tolerance)
-
-    @cached_property
-    def superiority(self) -> Floats:
-        """The share of segments that each system wins against each other one."""
-        return paired.superiority(self._wins)
-
-    @cached_property
-    def _best(self) -> dict[str, list[str]]:
-        systems = self.question.data.systems
-        return {
-            by: [s for s, rank in zip(systems, ranked.ranks, strict=True) if rank == 1]
-            for by, ranked in self.rankings.items()
-        }
-
-    def notes(self) -> tuple[str, ...]:
-        """Return what the tests ask, what becomes of ties, and what pairing is worth."""
-        notes, options = list(self.first_notes), self.question.options
-        on_sentences = any(note.endswith(SENTENCES) for note in notes)  # which is said once
-        for test in self.tests.values():
-            suffix = f" (on {SENTENCES})" if on_sentences else ""
-            notes.append(test.reason.removesuffix(suffix))
-        if "bt" in self.rankings and len(self.question.data.systems) > 1:
-            notes.append(tie_note(self._wins, options.ties))
-        notes += [text for ranked in self.rankings.values() for text in ranked.notes]
-        return tuple(dict.fromkeys(notes))
-
-    def warnings(self) -> tuple[str, ...]:
-        """Return warnings of the data, the tests, the rankings, and where these disagree."""
-        data = self.question.data
-        warnings = list(data.warnings)
-        warnings += [text for test in self.tests.values() for text in test.warnings]
-        warnings += [text for ranked in self.rankings.values() for text in ranked.warnings]
-        warnings += error_note(max((test.error for test in self.tests.values()), default=0.0))
-        warnings += [text for tiers in self.tiers.values() for text in tiers.warnings]
-        best = {by: top for by, top in self._best.items() if top}
-        if best and not set.intersection(*map(set, best.values())):
-            shown = "; ".join(f"{by}: {', '.join(top)}" for by, top in best.items())
-            warnings.append(f"rankings disagree on the best system ({shown})")
-        return tuple(dict.fromkeys(warnings))
 
 
 @keywords(CompareOptions, hidden=RANKED)
@@ -538,7 +493,7 @@ def rank_together(
     settings: dict[str, Any] = {"scores": ",".join(names), "by": AUTORANK, "form": options.autorank}
     settings |= {"unit": units.name}
     settings |= {} if drawn is None else {"bootstrap": options.n_bootstrap}
-    return AutoRanking(
+    ranking = AutoRanking(
         scores=names,
         form=options.autorank,
         means=means,
@@ -554,10 +509,10 @@ def rank_together(
         provenance=Provenance.of("compare", settings, es.inputs, rng, options),
         alpha=options.alpha,
     )
+    return replace(ranking, board=board_of(ranking, None, None))
 
 
 def _system_means(table: ScoreTable) -> Floats:
-    """Mean over segments, or the score of the system where it has none of segments."""
     if table.has_segments:
         return row_means(table.values)
     assert table.system_scores is not None
@@ -565,7 +520,6 @@ def _system_means(table: ScoreTable) -> Floats:
 
 
 def _used(tables: Sequence[ScoreTable]) -> NDArray[np.bool_]:
-    """Tell which segments have any of the scores."""
     return np.asarray(np.any([~np.isnan(table.values).all(axis=0) for table in tables], axis=0))
 
 
@@ -584,7 +538,6 @@ def _composite(tables: Sequence[ScoreTable], means: Floats, form: str) -> Floats
 def _resampled_ranks(
     tables: Sequence[ScoreTable], options: CompareOptions, units: Units, rng: Rng
 ) -> tuple[Floats | None, list[str]]:
-    """Draw AutoRank in resamples of units; None where that can't be."""
     if options.intervals is None:
         return None, []
     if not all(table.has_segments for table in tables):
@@ -609,7 +562,6 @@ def _autorank_warnings(
     scaled: Floats,
     options: CompareOptions,
 ) -> list[str]:
-    """Say who has no number, and why; and what a mean leaves out."""
     warnings = []
     for name, row in zip(names, means, strict=True):
         lacking = [es.systems[i] for i in np.flatnonzero(np.isnan(row))]

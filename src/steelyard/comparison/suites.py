@@ -7,20 +7,22 @@ their number, with Satterthwaite's degrees of freedom; errors within a task are 
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
 
 from steelyard.comparison.results import LEVEL, decision_words, number
+from steelyard.comparison.tests import proportion_interval
 from steelyard.core.decision import Decision
+from steelyard.core.display import Statement
 from steelyard.core.errors import UsageError, hint
 from steelyard.core.table import Cell, Column, Table, interval_decimals
 from steelyard.core.text import listed, plural
 from steelyard.data.evalset import EvalSet
 from steelyard.data.segments import Segments, Texts
-from steelyard.data.units import SEGMENT, units_of
+from steelyard.data.units import SEGMENT, UnitEffect, units_of
 from steelyard.stats.arrays import Counts, Floats, row_means
 from steelyard.stats.distributions import stdtr, stdtrit
 from steelyard.stats.paired import tests as paired
@@ -62,9 +64,10 @@ def item_noun(es: EvalSet) -> str:
 
 @dataclass(frozen=True, slots=True)
 class Part:
-    """Systems on one task or slice; ``lead`` and its ends are of the first over the second.
+    """Systems on a task, a slice, or all of a set; ``lead`` is of the first over the second.
 
-    Leads are positive in the better direction, NaN unless two systems are compared.
+    Leads are positive in the better direction, NaN unless two systems are compared; ``error`` and
+    ``freedom`` are those of the mean of differences by unit.
     """
 
     name: str
@@ -78,6 +81,33 @@ class Part:
     n_units: int = 0
     error: float = np.nan
     freedom: float = np.nan
+
+    def difference(self, sign: float) -> float:
+        """Return the first minus the second in the numbers of the score (-1: less is better)."""
+        return sign * self.lead + 0.0
+
+    def ends(self, sign: float) -> tuple[float, float]:
+        """Return the interval of the difference."""
+        low, high = sorted((sign * self.low + 0.0, sign * self.high + 0.0))
+        return low, high
+
+    def facts(self, systems: Sequence[str], sign: float) -> dict[str, Any]:
+        """Return the scores, and of two systems the difference, as JSON has them."""
+        return {
+            "scores": dict(zip(systems, map(number, self.scores), strict=True)),
+            "difference": number(self.difference(sign)),
+            "ci": None if np.isnan(self.low) else list(self.ends(sign)),
+            "p": number(self.p),
+        }
+
+    def decision(self, pair: Sequence[str], **more: Any) -> Decision:
+        """Return the verdict on the two systems."""
+        leader, other = pair
+        value, low, high = self.lead, self.low, self.high
+        if value < 0:
+            leader, other, value, low, high = other, leader, -value, -high, -low
+        return Decision(leader, other, value + 0.0, low + 0.0, high + 0.0, self.p, self.p_adjusted,
+                        n_units=self.n_units, level=LEVEL, **more)  # fmt: skip
 
 
 @dataclass(frozen=True, slots=True)
@@ -98,22 +128,11 @@ class Suite:
         """1 where higher is better, else -1."""
         return 1.0 if self.higher_is_better else -1.0
 
-    def facts(self, part: Part) -> dict[str, Any]:
-        """Return the scores, and of two systems the difference, of a part as JSON has them."""
-        ends = sorted((self.sign * part.low, self.sign * part.high))
-        two = len(self.systems) == 2
-        return {
-            "scores": dict(zip(self.systems, map(number, part.scores), strict=True)),
-            "difference": number(self.sign * part.lead) if two else None,
-            "ci": None if np.isnan(part.low) else ends,
-            "p": number(part.p),
-        }
-
     def rows(self) -> list[dict[str, Any]]:
         """Return the parts as JSON has them, those where the leader is behind first."""
         return [
             {TASK if self.column == TASK else "slice": part.name, "n_segments": part.n}
-            | self.facts(part)
+            | part.facts(self.systems, self.sign)
             | {"p_adjusted": number(part.p_adjusted)}
             for part in self.ordered()
         ]
@@ -127,25 +146,24 @@ class Suite:
 
     def decision(self) -> Decision:
         """Return the decision on the two systems by the macro average."""
-        part, (first, second) = self.macro, self.systems
-        value, low, high = part.lead, part.low, part.high
-        if value < 0:
-            first, second, value, low, high = second, first, -value, -high, -low
-        return Decision(
-            leader=first, other=second, difference=value + 0.0, low=low + 0.0, high=high + 0.0,
-            p=part.p, p_adjusted=part.p, test="t-test of the macro average", unit=self.noun,
-            n_units=part.n_units, level=LEVEL, alpha=self.alpha,
-        )  # fmt: skip
+        test = "t-test of the macro average"
+        return self.macro.decision(self.systems, test=test, unit=self.noun, alpha=self.alpha)
 
-    def answer(self) -> list[str]:
-        """Return the verdict by the macro average over tasks, and what it is."""
+    def statements(self, pooled: Decision | None, unit: UnitEffect) -> Iterator[Statement]:
+        """Yield the verdict by the macro average, what it is, and where pooling disagrees."""
         size = f"{plural(len(self.parts), 'task')} ({plural(self.macro.n, self.noun)})"
         what = f"macro average {self.of} over {size}"
         if len(self.systems) != 2:
             order = np.argsort(-self.sign * np.nan_to_num(self.macro.scores, nan=-np.inf))
             best = self.systems[int(order[0])]
-            return [f"{best} ranks first of {len(self.systems)} systems by {what}."]
-        return [decision_words(self.decision()), f"The difference is that of the {what}."]
+            yield "settled", f"{best} ranks first of {len(self.systems)} systems by {what}."
+        else:
+            decision = self.decision()
+            yield "settled" if decision.significant else "undecided", decision_words(decision)
+            yield "sureness", f"The difference is that of the {what}."
+            if pooled is not None and (text := self._pooled_sentence(pooled)):
+                yield "sureness", text
+        yield "sureness", unit.summary()
 
     def warnings(self) -> list[str]:
         """Warn where slices reverse the whole: significantly, or all of them."""
@@ -160,10 +178,8 @@ class Suite:
         names = listed([part.name for part in behind], 3)
         return [f"{leader} leads on the whole, but is behind where {self.column} is {names}"]
 
-    def pooled_sentence(self, pooled: Decision | None) -> str:
+    def _pooled_sentence(self, pooled: Decision) -> str:
         """Say where the mean over all items disagrees with the macro average."""
-        if pooled is None or len(self.systems) != 2:
-            return ""
         macro, largest = self.decision(), max(self.parts, key=lambda part: part.n)
         share = f"{largest.name} has {largest.n / self.macro.n:.0%} of the {self.noun}s"
         if pooled.leader != macro.leader and pooled.difference and macro.difference:
@@ -185,15 +201,14 @@ class Suite:
         for part in parts:
             lead: tuple[Cell, ...] = ()
             if two:
-                facts = self.facts(part)
-                lead = (facts["difference"], *(facts["ci"] or (None, None)), facts["p"],
-                        None if part is self.macro else number(part.p_adjusted))  # fmt: skip
+                adjusted = None if part is self.macro else number(part.p_adjusted)
+                lead = (part.difference(self.sign), *part.ends(self.sign), part.p, adjusted)
             rows.append((part.name, part.n, *map(number, part.scores), *lead))
         if two:
             columns += [Column("difference", digits=digits, importance=9)]
             columns += [Column(end, digits=digits, importance=7) for end in ("low", "high")]
-            columns += [Column("p", mixed=True, importance=8)]
-            columns += [Column("p Holm", key="p_adjusted", mixed=True)]
+            columns += [Column("p", p_value=True, importance=8)]
+            columns += [Column("p Holm", key="p_adjusted", p_value=True)]
         notes = (f"difference: {' minus '.join(self.systems)}",) if two else ()
         return Table("", tuple(columns), tuple(rows), notes, frozenset({len(parts) - 1}))
 
@@ -248,19 +263,49 @@ def _part(name: str, scores: Floats, values: Floats, codes: Counts) -> Part:
     if len(values) != 2:
         return Part(name, values.shape[1], scores)
     both = ~np.isnan(values).any(axis=0)
-    values, codes = values[:, both], codes[both]
-    gap = (values[0] - values[1])[None]
     if not both.any():
         return Part(name, 0, scores)
-    mean, error, freedom, n_units = (float(x[0]) for x in mean_error(gap, codes))
-    p = paired.permutation_test(values, codes).p[0, 1]
+    values, codes = values[:, both], codes[both]
+    p = float(paired.permutation_test(values, codes).p[0, 1])
+    return part_of(name, scores, values[0] - values[1], codes, p)
+
+
+def part_of(
+    name: str,
+    scores: Floats,
+    gap: Floats,
+    codes: Counts | None,
+    p: float,
+    *,
+    lead: float | None = None,
+    ends: tuple[float, float] | None = None,
+    binary: bool = False,
+) -> Part:
+    """Compare two systems by their differences on segments, whose units are ``codes``.
+
+    The interval inverts the permutation test where units are few; else it is that of t, or
+    ``ends``. ``lead`` is what they lead by where that is not the mean, as of a corpus score.
+    """
+    mean, error, freedom, n_units = (float(x[0]) for x in mean_error(gap[None], codes))
+    value = mean if lead is None else lead
     p = float(few_units_p(np.array([p]), np.array([n_units]), two_sided=True)[0])
-    invert = flip_interval if n_units < FEW_UNITS else paired.t_interval
-    low, high = paired.agreeing(np.array([mean]), invert(gap, codes), np.array([p]))
-    return Part(
-        name, int(both.sum()), scores, mean, float(low[0]), float(high[0]), p,
-        n_units=int(n_units), error=error, freedom=freedom,
-    )  # fmt: skip
+    if n_units < FEW_UNITS:
+        invert = proportion_interval if binary else flip_interval
+        low, high = (float(end[0]) + value - mean for end in invert(gap[None], codes))
+        ends = (low, high)
+    elif ends is None:
+        low, high = (float(end[0]) for end in paired.t_interval(gap[None], codes))
+        ends = (low, high)
+    low, high = agreeing_ends(value, ends, p)
+    return Part(name, len(gap), scores, value, low, high, p, p, int(n_units), error, freedom)
+
+
+def agreeing_ends(value: float, ends: tuple[float, float], p: float) -> tuple[float, float]:
+    """Return an interval that says what the test says."""
+    low, high = paired.agreeing(
+        np.array([value]), (np.array([ends[0]]), np.array([ends[1]])), np.array([p])
+    )
+    return float(low[0]), float(high[0])
 
 
 def _macro(parts: Sequence[Part]) -> Part:
@@ -281,8 +326,7 @@ def _macro(parts: Sequence[Part]) -> Part:
     half = float(stdtrit(freedom, (1 + LEVEL) / 2)) * error
     p = 2 * float(stdtr(freedom, -abs(lead) / error)) if error else float(lead == 0)
     p = max(p, 2.0 ** (1 - n_units))  # which the signs of all units could reach
-    ends = (np.array([lead - half]), np.array([lead + half]))
-    low, high = (float(end[0]) for end in paired.agreeing(np.array([lead]), ends, np.array([p])))
+    low, high = agreeing_ends(lead, (lead - half, lead + half), p)
     return Part("macro average", n, scores, lead, low, high, p, p, n_units, error, freedom)
 
 
@@ -292,7 +336,8 @@ def by_part(suites: Mapping[str, Suite]) -> dict[str, Any]:
     slices = {name: suite.rows() for name, suite in suites.items() if suite is not tasks}
     parts: dict[str, Any] = {"slices": slices} if slices else {}
     if tasks is not None:
-        parts |= {"tasks": tasks.rows(), "macro": tasks.facts(tasks.macro)}
+        macro = tasks.macro.facts(tasks.systems, tasks.sign)
+        parts |= {"tasks": tasks.rows(), "macro": macro}
     return parts
 
 

@@ -32,6 +32,7 @@ from steelyard.stats.paired.tests import (
 from steelyard.stats.paired.unpaired import cluster_means_test, share_few
 from steelyard.stats.permutation.corpus import corpus_test
 from steelyard.stats.permutation.pvalues import pair_index, sided
+from steelyard.stats.resampling.bootstrap import row_medians
 from steelyard.stats.resampling.cluster_df import unit_sizes, widened_p
 from steelyard.stats.strength.bradleyterry import bradley_terry
 from steelyard.stats.strength.clustered_errors import bt_by_block, bt_gap_test
@@ -49,31 +50,28 @@ class Question:
 def _of_scores(
     test: Callable[..., PairPValues], *options: str
 ) -> Callable[[Question], PairPValues]:
-    """Test scores by unit; ``options`` are named."""
 
     def tested(question: Question) -> PairPValues:
-        chosen = {name: getattr(question.options, name) for name in ("alternative", *options)}
+        chosen = {name: getattr(question.options, name) for name in options}
         return test(question.data.scores, question.data.blocks, **chosen)
 
     return tested
 
 
 def _permutation(question: Question) -> PairPValues:
-    data, side = question.data, question.options.alternative
+    data = question.data
     if data.statistics is None:
-        return paired.permutation_test(data.scores, data.blocks, alternative=side)
-    return PairPValues(
-        corpus_test(data.statistics, blocks=data.blocks, alternative=side, rng=question.rng)
-    )
+        return paired.permutation_test(data.scores, data.blocks)
+    return PairPValues(corpus_test(data.statistics, blocks=data.blocks, rng=question.rng))
 
 
 def _bootstrap(question: Question) -> PairPValues:
     scores, drawn = means(question.data)
     assert drawn is not None
-    side, blocks = question.options.alternative, question.data.blocks
-    p = paired.bootstrap_test(scores, drawn, alternative=side)
+    blocks = question.data.blocks
     sizes = np.ones(question.data.units.n) if blocks is None else unit_sizes(blocks)
-    return PairPValues(widened_p(p, sizes, two_sided=side == "two-sided"))
+    p = paired.bootstrap_test(scores, drawn, alternative="two-sided")
+    return PairPValues(widened_p(p, sizes, two_sided=True))
 
 
 def _mood(question: Question) -> PairPValues:
@@ -89,7 +87,7 @@ def _bt_gap(question: Question) -> PairPValues:
         prior=options.prior,
         tolerance=options.tolerance,
     )
-    return PairPValues(bt_gap_test(errors, alternative=options.alternative))
+    return PairPValues(bt_gap_test(errors))
 
 
 def _sign(question: Question) -> PairPValues:
@@ -97,9 +95,7 @@ def _sign(question: Question) -> PairPValues:
     if data.blocks is not None:
         return _of_scores(paired.sign_test, "tolerance")(question)
     counts = data.wins.by(options.tolerance)  # which rankings have counted
-    return PairPValues(
-        paired.sign_test_counts(counts.wins, counts.met > 0, alternative=options.alternative)
-    )
+    return PairPValues(paired.sign_test_counts(counts.wins, counts.met > 0))
 
 
 def _strengths(data: Sample) -> Floats:
@@ -113,7 +109,7 @@ def _sums(data: Sample) -> Floats:
 
 
 def _medians(data: Sample) -> Floats:
-    middle = np.nanmedian(data.scores, axis=1)
+    middle = row_medians(data.scores)
     return np.asarray(middle[:, None] - middle)
 
 
@@ -132,7 +128,7 @@ def proportion_interval(gap: Floats, blocks: Counts | None) -> Ends:
 
 @dataclass(frozen=True, slots=True)
 class PairwiseTest:
-    """A test of all pairs: the question it asks, p-values with their numerical error, who leads.
+    """A test of all pairs: p-values with their numerical error, and who leads.
 
     ``of_corpus`` tests are of a corpus score itself, not of its sentence scores; ``binary`` tests
     of scores that are 0 or 1; ``exact`` ones hold for few units, too. ``of_pairs``: p-values of two
@@ -140,7 +136,6 @@ class PairwiseTest:
     None where it is no test of means. ``single`` tests take segments to be independent.
     """
 
-    reason: str
     p: Callable[[Question], PairPValues]
     lead: Callable[[Sample], Floats] = _sums
     of_corpus: bool = False
@@ -163,59 +158,18 @@ class PairwiseTest:
         return np.sign(self.lead(data))
 
 
-SIGN = "sign tests who wins more segments, as bt, elo and trueskill rank"
-GAP = "gap tests differences of the scores by their spread over resamples"
 TESTS = {
-    "t": PairwiseTest(
-        "t tests means of paired differences, as mean ranks by them",
-        _of_scores(paired.t_test),
-        exact=False,
-        interval=t_interval,
-    ),
-    "permutation": PairwiseTest(
-        "permutation tests means of paired differences without assuming their shape",
-        _permutation,
-        of_corpus=True,
-        interval=flip_interval,
-    ),
-    "bootstrap": PairwiseTest(
-        "bootstrap tests means by resampling",
-        _bootstrap,
-        of_corpus=True,
-        exact=False,
-        interval=t_interval,
-    ),
-    "mood": PairwiseTest(
-        "mood tests medians and ignores the pairing, as median does",
-        _mood,
-        _medians,
-        single=True,
-    ),
-    "median": PairwiseTest(
-        "median tests medians by swapping what two systems have",
-        _of_scores(paired.median_test),
-        _medians,
-    ),
-    "sign": PairwiseTest(SIGN, _sign, _wins),
-    "wilcoxon": PairwiseTest(
-        "wilcoxon weighs wins by the rank of their size: between mean and bt",
-        _of_scores(paired.wilcoxon_test),
-        _wins,
-    ),
+    "t": PairwiseTest(_of_scores(paired.t_test), exact=False, interval=t_interval),
+    "permutation": PairwiseTest(_permutation, of_corpus=True, interval=flip_interval),
+    "bootstrap": PairwiseTest(_bootstrap, of_corpus=True, exact=False, interval=t_interval),
+    "mood": PairwiseTest(_mood, _medians, single=True),
+    "median": PairwiseTest(_of_scores(paired.median_test), _medians),
+    "sign": PairwiseTest(_sign, _wins),
+    "wilcoxon": PairwiseTest(_of_scores(paired.wilcoxon_test), _wins),
     "mcnemar": PairwiseTest(
-        "mcnemar tests proportions by the segments that only one of two systems has right",
-        _of_scores(paired.mcnemar_test),
-        binary=True,
-        interval=proportion_interval,
+        _of_scores(paired.mcnemar_test), binary=True, interval=proportion_interval
     ),
-    "bt-gap": PairwiseTest(
-        "bt-gap tests differences of Bradley-Terry strengths, in which all opponents count, with "
-        "sandwich errors",
-        _bt_gap,
-        _strengths,
-        exact=False,
-        of_pairs=False,
-    ),
+    "bt-gap": PairwiseTest(_bt_gap, _strengths, exact=False, of_pairs=False),
 }
 
 
@@ -248,8 +202,6 @@ def refuse_unfit(name: str, question: Question) -> None:
         raise UsageError(f"{name}: {few} for it; exact tests are {exact}")
     if name == "bootstrap" and question.data.counts is None:
         raise UsageError("the bootstrap test needs resamples: choose intervals=...")
-    if name == "mood" and options.alternative != "two-sided":
-        raise UsageError("mood's test is two-sided; tests=median has one side, too")
     if name == "bt-gap" and options.ties in TIE_MODELS:
         raise UsageError(f"bt-gap: there are no errors by unit for ties as {options.ties}")
 
@@ -264,7 +216,6 @@ def pair_test(name: str, question: Question) -> PairTest:
     if apart.any():
         few = f"{plural(int((apart > 0).sum()) // 2, 'pair')} with fewer than 80% of outputs on "
         warnings += (f"{few}common segments: {name} is a cluster test of all outputs",)
-    reason = test.reason
     units = question.data.units
     unit = units.name
     if units.codes is not None and test.single:
@@ -273,10 +224,7 @@ def pair_test(name: str, question: Question) -> PairTest:
             f"{name} takes segments to be independent; median is the test by {unit}",
         )
         unit = SEGMENT
-    elif units.codes is not None:
-        reason = f"{reason}, by {unit}"
-    reason += f" (on {of})" if of else ""
-    result = corrected(p, question.options, reason, of=of, error=error, unit=unit)
+    result = corrected(p, question.options, of=of, error=error, unit=unit)
     adjusted = _undecided_by_few(result, question.data, apart)
     return replace(result, warnings=warnings, p_adjusted=adjusted)
 
@@ -286,12 +234,12 @@ def _of_all_outputs(name: str, p: Floats, question: Question) -> tuple[Floats, F
 
     Returns p-values, and the smaller number of units of such pairs, 0 of others.
     """
-    data, side = question.data, question.options.alternative
+    data = question.data
     if name != "t" or not np.isnan(data.scores).any():
         return p, np.zeros_like(p)
     means = cluster_means_test(data.scores, data.blocks)
     enough = share_few(data.scores) & (means.freedom >= FEWEST - 1)
-    return np.where(enough, sided(means.p, side), p), np.where(enough, means.freedom + 1, 0)
+    return np.where(enough, sided(means.p, "two-sided"), p), np.where(enough, means.freedom + 1, 0)
 
 
 def _undecided_by_few(result: PairTest, data: Sample, apart: Floats) -> Floats:
@@ -307,7 +255,7 @@ def _undecided_by_few(result: PairTest, data: Sample, apart: Floats) -> Floats:
         n = np.full(result.p.shape, data.units.n)
     else:
         n = np.maximum(paired.shared_units(present, data.blocks), apart)
-    return few_units_p(result.p_adjusted, n, two_sided=result.alternative == "two-sided")
+    return few_units_p(result.p_adjusted, n, two_sided=True)
 
 
 def mean_gap_intervals(by: str, tests: Sequence[str], question: Question) -> Ends | None:
@@ -331,9 +279,8 @@ def mean_gap_intervals(by: str, tests: Sequence[str], question: Question) -> End
     assert invert is not None
     if name == "permutation" and data.binary:
         invert = proportion_interval
-    two_sided = replace(question.options, alternative="two-sided")
     # Draws are those of the test itself, which takes its turn later.
-    p = TESTS[name].p(replace(question, options=two_sided, rng=copy.deepcopy(question.rng)))[0]
+    p = TESTS[name].p(replace(question, rng=copy.deepcopy(question.rng)))[0]
     i, j = pair_index(n)
     scores = data.scores if corpus is None else data.additive()
     gap = scores[i] - scores[j]
@@ -369,23 +316,19 @@ def _without_few(
 def corrected(
     p: Floats,
     options: PairOptions,
-    reason: str,
     *,
     unit: str,
     of: str | None = None,
     error: float = 0.0,
 ) -> PairTest:
     """Correct p-values for the number of pairs."""
-    symmetric = options.alternative == "two-sided"
     return PairTest(
         p=p,
-        p_adjusted=adjust_pairs(p, options.correction, symmetric=symmetric),
-        alternative=options.alternative,
+        p_adjusted=adjust_pairs(p, options.correction, symmetric=True),
         correction=options.correction,
         unit=unit,
         of=of,
         error=error,
-        reason=reason,
     )
 
 
@@ -421,10 +364,9 @@ def tiers_by(
         a, b = against[0]
         more = f" (and {len(against) - 1} more pairs)" if len(against) > 1 else ""
         warnings.append(f"{by} ranks {a} above {b}, but by {verdicts.name} {b} is better{more}")
-    if verdicts.test.alternative == "two-sided":
-        # Above the diagonal the row is ranked higher; both halves say the same.
-        upper = np.triu(np.where(ahead >= 0, p, 1.0), 1)
-        p = upper + upper.T
+    # Above the diagonal the row is ranked higher; both halves say the same.
+    upper = np.triu(np.where(ahead >= 0, p, 1.0), 1)
+    p = upper + upper.T
     rank_of = ranks[order]
     p = np.where(rank_of[:, None] == rank_of[None, :], 1.0, p)
     level = clusters.greedy_clusters(_shared_by_rank(p, rank_of), alpha)

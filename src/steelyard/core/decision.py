@@ -9,7 +9,7 @@ import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from steelyard.core.table import decimals, shown_number
+from steelyard.core.table import decimals, shown_number, shown_p_value
 from steelyard.core.text import all_of, plural
 
 #: With fewer independent units no difference is called significant.
@@ -18,10 +18,8 @@ FEWEST_UNITS = 6
 
 def shown_p(p: float) -> str:
     """Write a p-value with two digits: ``p = 0.0052``, ``p < 0.0001``."""
-    if p < 1e-4:
-        return "p < 0.0001"
-    digits = max(2, 1 - math.floor(math.log10(p)))
-    return f"p = {p:.{digits}f}" if p < 0.995 else "p = 1"
+    text = shown_p_value(p)
+    return f"p < {text[1:]}" if text.startswith("<") else f"p = {text}"
 
 
 def shown_interval(value: float, low: float, high: float, level: float = 0.95) -> tuple[str, str]:
@@ -75,8 +73,8 @@ class Decision:
         """Return the lead with its interval, p and corrected p, as a terminal shows them."""
         amount, interval = shown_interval(self.difference, self.low, self.high, self.level)
         ends = "" if math.isnan(self.low) else f" ({interval.partition('CI ')[2]})"
-        values = ("p " if math.isnan(p) else shown_p(p) for p in (self.p, self.p_adjusted))
-        return f"{amount}{ends}", *(text.removeprefix("p ").removeprefix("= ") for text in values)
+        values = ("" if math.isnan(p) else shown_p_value(p) for p in (self.p, self.p_adjusted))
+        return f"{amount}{ends}", *values
 
     def evidence(self) -> str:
         """Return the interval and the p-values: ``95% CI 0.2 to 1.2; p = 0.005 alone, ...``."""

@@ -362,7 +362,7 @@ class Result(Record):
         return self.text(Screen.of(sys.stdout, colour="never"))
 
     def plot(self, kind: str | None = None) -> Any:
-        """Draw a figure, an Altair chart; ``kind`` is one of those that ``--plot`` takes."""
+        """Draw a figure, a Vega-Lite chart; ``kind`` is one of those that ``--plot`` takes."""
         return _figures().draw(self, kind)
 
     def _repr_html_(self) -> str:
@@ -377,7 +377,7 @@ class Result(Record):
 
 def _figures() -> Any:
     """Load what draws results: the one import that points up, so that results have ``plot()``."""
-    return import_module("steelyard.report.figures.ofresults")
+    return import_module("steelyard.report.figures.registry")
 
 
 def table_of(

@@ -92,7 +92,7 @@ class MissingDependencyError(SteelyardError):
 #: What each extra brings, by the names under which it is imported.
 _EXTRAS = {
     "kobe": ("marisa_trie", "orjson", "py3langid", "simplemma"),
-    "plots": ("altair", "vl_convert"),
+    "plots": ("vl_convert",),
 }
 
 

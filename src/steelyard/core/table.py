@@ -37,6 +37,7 @@ class Column:
     better: Literal["higher", "lower"] | None = None
     digits: int | None = None  # decimals; None derives them from the numbers
     mixed: bool = False  # or from each number by itself
+    p_value: bool = False  # two digits, or <0.0001
     key: str | None = None  # what CSV, JSON and frames call it
     importance: int = 5  # 0 to 9: the least go first where a screen has no room for all
 
@@ -62,6 +63,9 @@ class Table:
         shown = []
         for j, column in enumerate(self.columns):
             cells = [row[j] for row in self.rows]
+            if column.p_value:
+                shown.append([MISSING if missing(p) else shown_p_value(p) for p in cells])  # type: ignore[arg-type]
+                continue
             digits = decimals(cells) if column.digits is None else column.digits
             shown.append([shown_number(cell, None if column.mixed else digits) for cell in cells])
         return [list(row) for row in zip(*shown, strict=True)]
@@ -248,6 +252,14 @@ def shown_number(cell: Cell, digits: int | None) -> str:
         digits = 0
     shown = f"{cell:.{decimals([cell]) if digits is None else digits}f}"
     return shown.removeprefix("-") if float(shown) == 0 else shown  # no -0.00
+
+
+def shown_p_value(p: float) -> str:
+    """Write a p-value with two digits: ``0.0052``, ``<0.0001``."""
+    if p < 1e-4:
+        return "<0.0001"
+    digits = max(2, 1 - math.floor(math.log10(p)))
+    return f"{p:.{digits}f}" if p < 0.995 else "1"
 
 
 _FORMULA = r"(?:\s*[=+@-]|[\t\r])"

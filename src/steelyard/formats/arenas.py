@@ -22,9 +22,14 @@ from steelyard.formats.judged import battles
 from steelyard.formats.rawtable import RawTable
 from steelyard.formats.reshape import spread
 from steelyard.formats.scoretables import LONG
+from steelyard.formats.verdicts.judges import GAMES
 from steelyard.formats.view import Record
 
 JUDGE, OUTCOME = "judge", "outcome"
+ITEM = "item"
+#: Columns for tables of verdicts, in which both orders of a pair stay apart.
+OF_VERDICTS = (ITEM, *GAMES)
+WORDS: dict[Any, str] = {1.0: "left", 0.5: "tie", 0.0: "right"}
 
 
 class Verdict(NamedTuple):
@@ -59,7 +64,7 @@ def _counted(table: RawTable, *, judged: bool = True) -> RawTable:
     rows = [row for row, verdict in enumerate(verdicts) if verdict.outcome is not None]
     if not rows:
         table.fail(f"no battle is left ({'; '.join(notes)})")
-    kept = table.take(rows)
+    kept = table.take(rows).without(OF_VERDICTS)
     judges = sorted(set(kept.labels(JUDGE))) if judged and JUDGE in kept else []
     if len(judges) > 1:
         notes.append(
@@ -127,13 +132,15 @@ def fastchat_scores(log: Log) -> Iterator[Row]:
 def fastchat_pairs(log: Log) -> Iterator[Row]:
     """Yield a row per pair: won by the winner of both games, else tied, as FastChat counts."""
     log.notes.append("FastChat's rule: a pair is won by who wins it in both orders")
-    outcomes = {"model_1": 1.0, "model_2": 0.0, "tie": 0.5, "error": None}
+    words = {"model_1": "left", "model_2": "right", "tie": "tie", "error": "error"}
+    points = {word: outcome for outcome, word in WORDS.items()}
     for record in log.records():
-        first, second = (record.choice(key, outcomes) for key in ("g1_winner", "g2_winner"))
-        verdict = Verdict(outcomes[first])
-        if "error" in (first, second):
+        question, turn = record.name("question_id"), record.name("turn", 1)
+        games = [words[record.choice(key, words)] for key in ("g1_winner", "g2_winner")]
+        verdict = Verdict(points.get(games[0]))
+        if "error" in games:
             verdict = Verdict(None, ("pair", "with a game that failed"))
-        elif first != second:
+        elif games[0] != games[1]:
             verdict = Verdict(0.5, ("pair", "on which the orders differ: a tie"))
         yield _battle(
             log,
@@ -141,10 +148,11 @@ def fastchat_pairs(log: Log) -> Iterator[Row]:
             verdict,
             left=record.name("model_1"),
             right=record.name("model_2"),
-            unit=record.name("question_id"),
+            unit=question,
             judge=judge_of(record),
             turn=record.get("turn"),
             time=record.number("tstamp"),
+            **dict(zip(OF_VERDICTS, (f"{question}/{turn}", *games), strict=True)),
         )
 
 
@@ -155,7 +163,7 @@ _LABELS = {"A>>B": (1.0, _CLEAR), "A>B": (1.0, 1.0), "A=B": (0.5, 1.0), "B>A": (
            "B<A": (1.0, 1.0), "B<<A": (1.0, _CLEAR)}  # fmt: skip
 
 
-def games_of(record: Record) -> list[tuple[float, float] | None]:
+def _games(record: Record) -> list[tuple[float, float] | None]:
     """Return the model's outcome and weight in both games; in the first the baseline is A."""
     games = record.list("games")
     if len(games) != 2:
@@ -196,12 +204,18 @@ def arena_hard_judgments(log: Log) -> Iterator[Row]:
         "Arena-Hard's rule: both games of an item are battles, a clear win (>>) counts thrice"
     )
     for record in log.records():
-        is_new, games = "uid" in record.values, games_of(record)
+        is_new, games = "uid" in record.values, _games(record)
+        item = record.name("uid" if is_new else "question_id")
         names_baseline = record.get("baseline") is not None
         if not names_baseline and len(log.notes) == 1:
             log.notes.append(f"the files do not name the baseline: it is called '{BASELINE}'")
         remark = "of items of which a game has no verdict" if is_new else "without a verdict"
-        for game in games:
+        unread = (None if game is None else "no verdict" for game in record.elements("games"))
+        shown = [
+            word if game is None else WORDS[game[0]]
+            for game, word in zip(games, unread, strict=True)
+        ]
+        for game, words in zip(games, (shown[::-1], (None, None)), strict=True):  # said once
             outcome, weight = game or (None, 1.0)
             is_void = game is None or (is_new and None in games)
             yield _battle(
@@ -211,9 +225,10 @@ def arena_hard_judgments(log: Log) -> Iterator[Row]:
                 left=record.name("model"),
                 right=record.name("baseline") if names_baseline else BASELINE,
                 weight=weight,
-                unit=record.name("uid" if is_new else "question_id"),
+                unit=item,
                 judge=judge_of(record),
                 category=record.text("category"),
+                **dict(zip(OF_VERDICTS, (item, *words), strict=True)),
             )
 
 
@@ -263,7 +278,6 @@ _WINNERS = ("winner_model_a", "winner_model_b", "winner_tie")
 
 
 def _kaggle(table: RawTable) -> RawTable:
-    """Take the winner from three columns, one of which is 1."""
     outcomes = []
     for row, cells in enumerate(zip(*(table.columns[name] for name in _WINNERS), strict=True)):
         numbers = [parse_number(cell) for cell in cells]

@@ -14,7 +14,7 @@ from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
-from typing import Any, NoReturn
+from typing import Any, NamedTuple, NoReturn
 from xml.parsers import expat
 from xml.sax.saxutils import escape
 
@@ -46,6 +46,13 @@ _SOURCE_LANGUAGE = ("src_lang", "source_lang", "source_language", "srclang")
 _TARGET_LANGUAGE = ("tgt_lang", "target_lang", "target_language", "tgtlang", "trg_lang")
 
 
+class _NotePlace(NamedTuple):
+    """Where notes on a segment go in the bytes of its file, and how they are written there."""
+
+    at: int
+    written: Callable[[Sequence[str]], bytes]
+
+
 @dataclass(frozen=True, slots=True)
 class BitextSegment:
     """A source and its translation, which is empty where there is none."""
@@ -54,6 +61,7 @@ class BitextSegment:
     source: str
     target: str
     line: int
+    notes: _NotePlace | None = field(default=None, repr=False, compare=False)
 
 
 @dataclass(frozen=True, slots=True)
@@ -65,6 +73,26 @@ class Bitext:
     src_lang: str | None
     tgt_lang: str | None
     segments: tuple[BitextSegment, ...]
+
+    @classmethod
+    def of(
+        cls, path: Path | str, form: str, segments: Sequence[BitextSegment],
+        src_lang: str | None, tgt_lang: str | None,
+    ) -> Bitext:  # fmt: skip
+        """Number ids that occur several times; refuse a file without segments."""
+        if not segments:
+            raise InputError("holds no segment", path=path)
+        taken, seen = {segment.id for segment in segments}, Counter[str]()
+        named = []
+        for segment in segments:
+            name = segment.id
+            seen[segment.id] += 1
+            while seen[segment.id] > 1 and name in taken:
+                name = f"{segment.id}#{seen[segment.id]}"
+                seen[segment.id] += name in taken
+            taken.add(name)
+            named.append(replace(segment, id=name))
+        return cls(str(path), form, src_lang or None, tgt_lang or None, tuple(named))
 
 
 @dataclass(frozen=True, slots=True)
@@ -113,7 +141,7 @@ def read_bitext(*paths: str | Path) -> Bitext:
     view = FileView(path)
     form = bilingual_format(view)
     if form is not None:
-        return _bitext(path, form, _READERS[form](path, view.data))
+        return _READERS[form](path, view.data)
     if view.head.lstrip().startswith("<"):
         view.fail("is no XLIFF and no TMX", 1)
     return _read_table(path)
@@ -136,71 +164,23 @@ def write_annotated(bitext_path: Path, out: Path, notes: Mapping[str, Sequence[s
     form = bilingual_format(view)
     if form is None or form == TMX:
         raise UsageError(f"{bitext_path}: notes can be written into XLIFF and PO alone")
-    units = _READERS[form](view.path, view.data)
-    unknown = sorted(notes.keys() - {unit.id for unit in units.segments})
+    segments = _READERS[form](view.path, view.data).segments
+    unknown = sorted(notes.keys() - {segment.id for segment in segments})
     if unknown:
         raise UsageError(f"{bitext_path}: no segment '{unknown[0]}'")
-    data = view.data
-    together: dict[int, tuple[_Unit, list[str]]] = {}  # segments of a unit have one place
-    for unit in units.segments:
-        together.setdefault(unit.place, (unit, []))[1].extend(notes.get(unit.id, ()))
-    pieces, at = [], 0
-    for place, (unit, texts) in sorted(together.items()):
-        if texts:
-            pieces += [data[at:place], units.noted(unit, texts)]
-            at = place
-    content = b"".join([*pieces, data[at:]])
+    together: dict[int, tuple[_NotePlace, list[str]]] = {}  # segments of a unit have one place
+    for segment in segments:
+        if segment.notes is not None and notes.get(segment.id):
+            of_place = together.setdefault(segment.notes.at, (segment.notes, []))
+            of_place[1].extend(notes[segment.id])
+    pieces, start = [], 0
+    for place, texts in (together[at] for at in sorted(together)):
+        pieces += [view.data[start : place.at], place.written(texts)]
+        start = place.at
+    content = b"".join([*pieces, view.data[start:]])
     with files.replacing(Path(out)) as temporary:
         packed = Path(out).suffix == ".gz"
         temporary.write_bytes(gzip.compress(content, mtime=0) if packed else content)
-
-
-# What readers find.
-
-
-@dataclass(slots=True)
-class _Unit:
-    """A segment, and where notes on it go: a position in the file, and what goes around them."""
-
-    id: str
-    line: int
-    source: str = ""
-    target: str = ""
-    place: int = 0
-    indent: str = ""
-    prefix: str = ""  # of its namespace
-    key: str = "from"  # the attribute of a note that says who wrote it
-    opens: bool = False  # notes need an element of their own around them
-
-
-@dataclass(slots=True)
-class _Units:
-    """The segments of a file, its languages, and how notes are written into it."""
-
-    segments: list[_Unit]
-    src_lang: str | None
-    tgt_lang: str | None
-    noted: Callable[[_Unit, Sequence[str]], bytes] = lambda _unit, _notes: b""
-
-
-def _bitext(path: Path, form: str, units: _Units) -> Bitext:
-    if not units.segments:
-        raise InputError("holds no segment", path=path)
-    segments = tuple(BitextSegment(u.id, u.source, u.target, u.line) for u in units.segments)
-    return Bitext(str(path), form, units.src_lang, units.tgt_lang, segments)
-
-
-def _apart(units: Sequence[_Unit]) -> None:
-    """Number ids that occur several times."""
-    counts = Counter(unit.id for unit in units)
-    taken, seen = set(counts), Counter[str]()
-    for unit in units:
-        name = unit.id
-        seen[name] += 1
-        while counts[name] > 1 and seen[name] > 1 and unit.id in taken:
-            unit.id = f"{name}#{seen[name]}"
-            seen[name] += unit.id in taken
-        taken.add(unit.id)
 
 
 # XML.
@@ -330,86 +310,86 @@ def _inline(part: str | _Node, codes: Mapping[str, str]) -> str:
     return f"{start or f'<{name}{number}>'}{text}{end or f'</{name}{number}>'}"
 
 
-def _read_xliff(path: Path, data: bytes) -> _Units:
+def _read_xliff(path: Path, data: bytes) -> Bitext:
     """Read XLIFF 1.2 (``trans-unit``) and 2.x (``unit`` with ``segment``)."""
     root, encoding = _parsed(data, path), _xml_encoding(data)
     about = [(node.attributes, ("srcLang", "trgLang")) for node in root.inside("xliff")]
     both = ("source-language", "target-language")
     about += [(node.attributes, both) for node in root.inside("file")]
     languages = [next((a[keys[k]] for a, keys in about if keys[k] in a), None) for k in (0, 1)]
-    units: list[_Unit] = []
-    for number, node in enumerate(root.inside("trans-unit", "unit"), 1):
-        id_ = node.attributes.get("id") or str(number)
-        units += (_of_unit if node.name == "unit" else _of_trans_unit)(node, id_, data, encoding)
-    _apart(units)
+    segments: list[BitextSegment] = []
+    for number, unit in enumerate(root.inside("trans-unit", "unit"), 1):
+        id_, parts = unit.attributes.get("id") or str(number), unit.children("segment")
+        if unit.name == "trans-unit":
+            texts = unit.children("source", "seg-source", "target")
+            if texts:
+                place = _xliff_place(unit, texts[-1].end, texts[0].start, data, encoding)
+                segments.append(_xliff_segment(id_, unit, {}, place))
+            continue
+        codes = {
+            code.attributes.get("id", ""): _readable(code, {}, keeps=True)
+            for code in unit.inside("data")
+        }
+        place = _unit_place(unit, data, encoding)
+        for k, part in enumerate(parts, 1):
+            name = id_ if len(parts) == 1 else f"{id_}/{part.attributes.get('id') or k}"
+            segments.append(_xliff_segment(name, part, codes, place))
+    return Bitext.of(path, XLIFF, segments, languages[0], languages[1])
 
-    def noted(unit: _Unit, notes: Sequence[str]) -> bytes:
-        tag, around = f"{unit.prefix}note", f"{unit.prefix}notes"
-        tags = [f'<{tag} {unit.key}="steelyard">{escape(_printable(n))}</{tag}>' for n in notes]
-        text = "".join(f"{unit.indent}{each}" for each in tags)
-        if unit.opens:
-            text = f"<{around}>{''.join(tags)}</{around}>{unit.indent}"
+
+def _xliff_segment(
+    id_: str, node: _Node, codes: Mapping[str, str], place: _NotePlace
+) -> BitextSegment:
+    texts, line = {"source": "", "target": ""}, node.line
+    for part in node.children("source", "target"):
+        texts[part.name], line = _readable(part, codes), part.line
+    return BitextSegment(id_, texts["source"], texts["target"], line, place)
+
+
+def _unit_place(unit: _Node, data: bytes, encoding: str) -> _NotePlace:
+    """Return the place of notes in a unit of XLIFF 2: in its own ``notes``, or in new ones."""
+    notes = [note for group in unit.children("notes") for note in group.children("note")]
+    if notes:
+        return _xliff_place(unit, notes[-1].end, notes[-1].start, data, encoding)
+    before = next(iter(unit.children("originalData", "segment", "ignorable")), unit).start
+    return _xliff_place(unit, before, before, data, encoding, opens=True)
+
+
+def _xliff_place(
+    unit: _Node, at: int, beside: int, data: bytes, encoding: str, *, opens: bool = False
+) -> _NotePlace:
+    """Return a place of notes, which are indented as what stands ``beside``."""
+    prefix = unit.tag.removesuffix(unit.name)
+    key = "from" if unit.name == "trans-unit" else "category"
+    match = re.search(
+        r"\r?\n[ \t]*$", data[max(0, beside - 400) : beside].decode(encoding, "replace")
+    )
+    indent = "" if match is None else match[0]
+
+    def written(notes: Sequence[str]) -> bytes:
+        tags = [
+            f'<{prefix}note {key}="steelyard">{escape(_printable(note))}</{prefix}note>'
+            for note in notes
+        ]
+        text = "".join(f"{indent}{tag}" for tag in tags)
+        if opens:
+            text = f"<{prefix}notes>{''.join(tags)}</{prefix}notes>{indent}"
         return text.encode(encoding, "xmlcharrefreplace")
 
-    return _Units(units, languages[0], languages[1], noted)
-
-
-def _of_trans_unit(node: _Node, id_: str, data: bytes, encoding: str) -> list[_Unit]:
-    parts = node.children("source", "seg-source", "target")
-    if not parts:
-        return []
-    unit = _Unit(id_, node.line, place=max(part.end for part in parts), prefix=_prefix(node))
-    unit.indent = _indent(data, parts[0].start, encoding)
-    _fill(unit, node, {})
-    return [unit]
-
-
-def _of_unit(node: _Node, id_: str, data: bytes, encoding: str) -> list[_Unit]:
-    segments = node.children("segment")
-    codes = {d.attributes.get("id", ""): _readable(d, {}, keeps=True) for d in node.inside("data")}
-    notes = [note for group in node.children("notes") for note in group.children("note")]
-    before = next(iter(node.children("originalData", "segment", "ignorable")), node)
-    place, start = (notes[-1].end, notes[-1].start) if notes else (before.start, before.start)
-    indent = _indent(data, start, encoding)
-    units = []
-    for number, segment in enumerate(segments, 1):
-        of = f"{id_}/{segment.attributes.get('id') or number}" if len(segments) > 1 else id_
-        unit = _Unit(of, segment.line, "", "", place, indent, _prefix(node), "category", not notes)
-        _fill(unit, segment, codes)
-        units.append(unit)
-    return units
-
-
-def _fill(unit: _Unit, node: _Node, codes: Mapping[str, str]) -> None:
-    """Read source and target of a unit or segment."""
-    for part in node.children("source", "target"):
-        setattr(unit, part.name, _readable(part, codes))
-        unit.line = part.line
-
-
-def _prefix(node: _Node) -> str:
-    return node.tag.removesuffix(node.name)
-
-
-def _indent(data: bytes, at: int, encoding: str) -> str:
-    """Return the line end and the blanks before a tag, if there are any."""
-    before = data[max(0, at - 400) : at].decode(encoding, "replace")
-    match = re.search(r"\r?\n[ \t]*$", before)
-    return "" if match is None else match[0]
+    return _NotePlace(at, written)
 
 
 def _printable(note: str) -> str:
-    """Replace what XML can't hold."""
     return re.sub(r"[^\t\n\r\x20-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]", "\ufffd", note)
 
 
-def _read_tmx(path: Path, data: bytes) -> _Units:
+def _read_tmx(path: Path, data: bytes) -> Bitext:
     """Read translation units, of the source and the first other language."""
     root = _parsed(data, path)
     declared = next((h.attributes.get("srclang", "") for h in root.inside("header")), "")
     source = None if declared in ("", "*all*") else declared
     target = None
-    units = []
+    segments = []
     for number, node in enumerate(root.inside("tu"), 1):
         variants = [
             (_language(variant, path), _readable(seg, {}, keeps=True), seg.line)
@@ -426,9 +406,8 @@ def _read_tmx(path: Path, data: bytes) -> _Units:
         ]
         line = sides[1][2] or sides[0][2]
         id_ = node.attributes.get("tuid") or str(number)
-        units.append(_Unit(id_, line, sides[0][1], sides[1][1]))
-    _apart(units)
-    return _Units(units, source, target)
+        segments.append(BitextSegment(id_, sides[0][1], sides[1][1], line))
+    return Bitext.of(path, TMX, segments, source, target)
 
 
 def _language(node: _Node, path: Path) -> str:
@@ -439,7 +418,6 @@ def _language(node: _Node, path: Path) -> str:
 
 
 def _same(lang: str | None, other: str | None) -> bool:
-    """Tell whether two tags are of one language: en, en-US and en_us are."""
     first, second = (re.split("[-_]", tag or "")[0].casefold() for tag in (lang, other))
     return first == second != ""
 
@@ -450,7 +428,7 @@ def _same(lang: str | None, other: str | None) -> bool:
 _PO_LINE = re.compile(r'\s*((#~)?(#\|)?\s*(msg[a-z_]+(\[\d+\])?)?\s*".*"|#.*|)\s*')
 
 
-def _read_po(path: Path, data: bytes) -> _Units:
+def _read_po(path: Path, data: bytes) -> Bitext:
     import polib
 
     charset = re.search(rb"charset=([\w.-]+)", data[:20_000])
@@ -474,29 +452,28 @@ def _read_po(path: Path, data: bytes) -> _Units:
         at_line = int(at[1]) if at else None
         raise InputError(f"not valid PO: {reason}", path=path, line=at_line) from None
     starts = [0, *(match.end() for match in re.finditer(rb"\r\n|\r|\n", data))]
-    units = []
-    for number, entry in enumerate((e for e in held if not e.obsolete), 1):
-        line = entry.linenum or 1
-        place = starts[min(line, len(starts)) - 1]
-        forms = entry.msgstr_plural or {"": entry.msgstr}
-        for form, target in sorted(forms.items()):
-            plural_form = entry.msgid_plural and form not in ("", 0)
-            source = entry.msgid_plural if plural_form else entry.msgid
-            id_ = str(number) if form == "" else f"{number}[{form}]"
-            units.append(_Unit(id_, line, source, target, place=place))
-
     ending = "\r\n" if b"\r\n" in data else "\n"
 
-    def noted(_unit: _Unit, notes: Sequence[str]) -> bytes:
-        lines = (f"# {' '.join(_printable(note).split())}" for note in notes)
-        return "".join(f"{line}{ending}" for line in lines).encode(encoding, "replace")
+    def written(notes: Sequence[str]) -> bytes:
+        lines = (f"# {' '.join(_printable(note).split())}{ending}" for note in notes)
+        return "".join(lines).encode(encoding, "replace")
 
+    segments = []
+    for number, entry in enumerate((e for e in held if not e.obsolete), 1):
+        line = entry.linenum or 1
+        place = _NotePlace(starts[min(line, len(starts)) - 1], written)
+        for form, target in sorted((entry.msgstr_plural or {"": entry.msgstr}).items()):
+            source = (
+                entry.msgid_plural if entry.msgid_plural and form not in ("", 0) else entry.msgid
+            )
+            id_ = str(number) if form == "" else f"{number}[{form}]"
+            segments.append(BitextSegment(id_, source, target, line, place))
     about = held.metadata
-    source_language = about.get("X-Source-Language") or about.get("Source-Language") or None
-    return _Units(units, source_language, about.get("Language") or None, noted)
+    source_language = about.get("X-Source-Language") or about.get("Source-Language")
+    return Bitext.of(path, PO, segments, source_language, about.get("Language"))
 
 
-_READERS: dict[str, Callable[[Path, bytes], _Units]] = {
+_READERS: dict[str, Callable[[Path, bytes], Bitext]] = {
     XLIFF: _read_xliff,
     TMX: _read_tmx,
     PO: _read_po,
@@ -511,9 +488,11 @@ def _plain_pair(source: Path, target: Path) -> Bitext:
     if len(texts[0]) != len(texts[1]):
         message = f"{plural(len(texts[1]), 'line')}, but {source} has {len(texts[0])}"
         raise InputError(message, path=target, line=min(map(len, texts)) + 1)
-    units = [_Unit(str(n), n, *pair) for n, pair in enumerate(zip(*texts, strict=True), 1)]
+    segments = [
+        BitextSegment(str(n), *pair, n) for n, pair in enumerate(zip(*texts, strict=True), 1)
+    ]
     languages = [_language_of_file(path) for path in (source, target)]
-    bitext = _bitext(source, "plain text", _Units(units, languages[0], languages[1]))
+    bitext = Bitext.of(source, "plain text", segments, languages[0], languages[1])
     return replace(bitext, path=f"{source} and {target}")
 
 
@@ -547,15 +526,15 @@ def _read_table(path: Path) -> Bitext:
     ids = ids or next((n for n in table.columns if roles.names_items(n)), None)
     names = [str(n) for n in range(1, table.n_rows + 1)] if ids is None else table.labels(ids)
     texts = zip(names, table.texts(source), table.texts(target), strict=True)
-    units = [
-        _Unit(name, table.line(row), s or "", t or "") for row, (name, s, t) in enumerate(texts)
+    segments = [
+        BitextSegment(name, src or "", tgt or "", table.line(row))
+        for row, (name, src, tgt) in enumerate(texts)
     ]
-    _apart(units)
     languages = [_only(table, columns) for columns in (_SOURCE_LANGUAGE, _TARGET_LANGUAGE)]
     pair = _only(table, roles.LANGUAGES)
     if pair is not None and languages == [None, None]:
         languages = list(pair.split("-", 1)) if "-" in pair else [None, None]
-    return _bitext(path, "table", _Units(units, languages[0], languages[1]))
+    return Bitext.of(path, "table", segments, languages[0], languages[1])
 
 
 def _only(table: RawTable, names: Sequence[str]) -> str | None:
@@ -592,7 +571,7 @@ def is_banned(status: str) -> bool:
 def read_glossary(
     path: str | Path, src_lang: str | None = None, tgt_lang: str | None = None
 ) -> list[GlossaryTerm]:
-    r"""Read a glossary: CSV, TSV or TBX.
+    """Read a glossary: CSV, TSV or TBX.
 
     Parameters
     ----------
@@ -603,14 +582,6 @@ def read_glossary(
         ``segment``.
     src_lang, tgt_lang
         The languages wanted of a glossary that has several; by default its first two.
-
-    Examples
-    --------
-    >>> import tempfile
-    >>> path = Path(tempfile.mkdtemp()) / "terms.csv"
-    >>> _ = path.write_text("source,target,forbidden\ntrain,Zug,Eisenbahn\n")
-    >>> [(term.target, term.forbidden) for term in read_glossary(path)]
-    [('Zug', False), ('Eisenbahn', True)]
     """
     path = Path(path)
     view = FileView(path)
@@ -672,15 +643,21 @@ def _language_of(header: str) -> str | None:
     return code[1] if code and code[1].casefold() not in no_language else None
 
 
-def _tbx_terms(
-    path: Path, data: bytes, src_lang: str | None, tgt_lang: str | None
-) -> Iterator[GlossaryTerm]:
-    """Read TBX in versions 2 (``termEntry``, ``langSet``) and 3 (``conceptEntry``, ``langSec``)."""
+def tbx_entries(path: Path, data: bytes) -> list[tuple[str, list[tuple[str, str, bool]]]]:
+    """Read the entries of TBX 2 and 3: id, and terms (language, text, whether it is forbidden)."""
     entries = []
     for entry in _parsed(data, path).inside("termEntry", "conceptEntry"):
         sections = entry.inside("langSet", "langSec")
-        entries.append([(_language(s, path), term) for s in sections for term in _section_terms(s)])
-    languages = list(dict.fromkeys(lang for terms in entries for lang, _ in terms))
+        terms = [(_language(s, path), *term) for s in sections for term in _section_terms(s)]
+        entries.append((entry.attributes.get("id", ""), terms))
+    return entries
+
+
+def _tbx_terms(
+    path: Path, data: bytes, src_lang: str | None, tgt_lang: str | None
+) -> Iterator[GlossaryTerm]:
+    entries = [terms for _, terms in tbx_entries(path, data)]
+    languages = list(dict.fromkeys(lang for terms in entries for lang, _, _ in terms))
     wanted = [src_lang, tgt_lang]
     for k, lang in enumerate(wanted):
         fitting = (new for new in languages if _same(new, lang) or (lang is None and not (
@@ -689,14 +666,13 @@ def _tbx_terms(
         if wanted[k] is None:
             raise InputError(f"has no terms of {lang or 'two languages'}, expected TBX", path=path)
     for terms in entries:
-        sources, targets = ([t for lang, t in terms if _same(lang, w)] for w in wanted)
+        sources, targets = ([t for lang, *t in terms if _same(lang, w)] for w in wanted)
         for source, banned in sources:
             for target, forbidden in () if banned else targets:
                 yield GlossaryTerm(source, target, forbidden)
 
 
 def _section_terms(section: _Node) -> Iterator[tuple[str, bool]]:
-    """Yield the terms of a language, and whether their status forbids them."""
     for part in list(section.inside("tig", "ntig", "termSec")) or [section]:
         notes = [n for n in part.inside(*_TBX_STATUS, "termNote", "admin", "note")
                  if n.name in _TBX_STATUS or n.attributes.get("type") in _TBX_STATUS]  # fmt: skip

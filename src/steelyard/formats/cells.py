@@ -210,17 +210,5 @@ def skipping(column: str) -> str:
     return f'ignore=["{column}"]'
 
 
-#: SQL of the list of gaps, for ``IN (...)`` and for what ``read_csv`` takes as NULL.
+#: SQL of the list of gaps, which ``read_csv`` takes as NULL.
 SQL_GAPS = ", ".join(literal(word) for word in sorted(GAPS))
-#: What ``str.strip`` takes off: a name of these alone is none.
-
-
-def sql_number(text: str) -> str:
-    """SQL of a text as a number; NULL where it is a gap or none."""
-    matches = f"regexp_full_match({text}, {literal(NUMBER.pattern)})"
-    return f"CASE WHEN {matches} THEN TRY_CAST({text} AS DOUBLE) END"
-
-
-def sql_gap(text: str) -> str:
-    """SQL that tells whether a text is a word for a gap."""
-    return f"coalesce({text} IN ({SQL_GAPS}), false)"

@@ -84,9 +84,8 @@ _SOURCES = ("input", "inputs", "output", "outputs", "data", "metadata", "meta", 
 
 #: Words in the names of columns that are seldom scores or systems, even if they hold numbers.
 _SELDOM = frozenset(
-    ("gold", "truth", "expected", "answer", "difficulty", "average", "avg", "mean", "median",
-     "total", "sum", "std", "stdev", "stderr", "count", "temperature", "timestamp", "year",
-     "params", "weight", "fold", "age")
+    ("gold", "truth", "expected", "answer", "difficulty", "stdev", "stderr", "temperature",
+     "timestamp", "year", "params", "weight", "fold", "age")
 )  # fmt: skip
 #: Words of names that say what is measured, so that the column is no system.
 _MEASURES = frozenset(
@@ -105,19 +104,6 @@ _SUMMARY = re.compile(
     r"((macro|micro|weighted|grand|overall|column)[ -]?)?(average|avg\.?|mean|total|overall|sum)"
     r"( score)?:?"
 )
-
-#: What a table is recognised by: names of columns by their role.
-_ROLES: dict[str, tuple[str, ...]] = {
-    "system": SYSTEM,
-    "segment": SEGMENT,
-    "rater": RATER,
-    "rating": RATING,
-    "left": LEFT,
-    "right": RIGHT,
-    "outcome": OUTCOME,
-    **{name: (name,) for name in (BETTER, WORSE, ERRORS, CATEGORY, SEVERITY, PACKED, INDEX)},
-    **{name: (name,) for name in (PACKED_SEGMENTS, "sentence", "entities", "annotated_sentence")},
-}
 
 #: What ``columns={role: name}`` may name, with the names that a column of the role has else.
 ASSIGNED: dict[str, tuple[str, ...]] = {
@@ -146,8 +132,8 @@ ASSIGNED: dict[str, tuple[str, ...]] = {
 
 #: Columns that are names or texts even where they look like numbers, by the kind of table.
 _OF_SCORES = frozenset(
-    (*SYSTEM, *SEGMENT, *DOCUMENT, *DOMAIN, *SOURCE, *REFERENCE, *OUTPUT, *ACCEPTED, *LANGUAGES,
-     *TASK, *EPOCH)
+    name for role in ("system", "segment", "doc", "domain", "task", "epoch", "source", "reference",
+                      "output", "accepted", "lp") for name in ASSIGNED[role]
 )  # fmt: skip
 _OF_RATINGS = frozenset(
     (*RATER, *ITEM, *BATCH, INDEX, PACKED, PACKED_SEGMENTS, ERRORS, CATEGORY, SEVERITY, TARGET)
@@ -172,7 +158,6 @@ _OF_OTHERS = frozenset(
 )  # fmt: skip
 _COUNTS_FROM = 5  # rows; fewer numbers than that can be 1, 2, 3 by chance
 _FEWER = 3  # times as many items as systems tell which is which
-_FAR = 100.0  # largest scores of two systems that are so many times apart are not of one kind
 
 
 # What names say.
@@ -225,7 +210,7 @@ def has_role(name: str) -> bool:
 def _is_measure(name: str) -> bool:
     """Tell from its name that a column holds what was measured, and is no system."""
     parts = words(name)
-    if re.match("rank|.*rank$", name.casefold()):
+    if re.search("^rank|(?<![a-z])rank$", name.casefold()):
         return True
     return bool(parts) and (
         not _MEASURES.isdisjoint((parts[0], parts[-1], "_".join(parts)))
@@ -277,7 +262,8 @@ def present(table: RawTable) -> set[str]:
 
 def of_names(names: Collection[str]) -> set[str]:
     """Give the roles that names say, and ``.name`` for each; ``places`` where they are of ranks."""
-    roles = {role for role, usual in _ROLES.items() if not set(names).isdisjoint(usual)}
+    usual_names = {**ASSIGNED, "rating": RATING}
+    roles = {role for role, usual in usual_names.items() if not set(names).isdisjoint(usual)}
     roles |= {f".{name}" for name in names}
     return roles | {"places"} if len(places(names)) >= 2 else roles
 
@@ -429,7 +415,6 @@ def _labels(table: RawTable, name: str) -> list[Any]:
 
 
 def _n_distinct(table: RawTable, *names: str) -> int:
-    """Count the different cells of a column, or combinations of cells of several."""
     columns = [_labels(table, name) for name in names]
     return len(set(columns[0] if len(names) == 1 else zip(*columns, strict=True)))
 
@@ -451,12 +436,12 @@ def _is_words(table: RawTable, name: str) -> bool:
 
 
 def _is_numbers(table: RawTable, name: str) -> bool:
-    """Tell whether a column holds numbers alone, and some."""
     values = cells.numbers_of(table.columns[name])
     return values is not None and not np.isnan(values).all()
 
 
-def _is_whole(table: RawTable, name: str) -> bool:
+def is_whole(table: RawTable, name: str) -> bool:
+    """Tell whether a column holds whole numbers alone."""
     values = cells.numbers_of(table.columns[name])
     return values is not None and bool((values == np.floor(values)).all())
 
@@ -466,6 +451,12 @@ def _is_score(table: RawTable, name: str) -> bool:
     if is_text(name) or says_id(name) or names_systems(name):
         return False
     return _is_numbers(table, name) or cells.truths(table.columns[name]) is not None
+
+
+def values(table: RawTable, name: str) -> Any:
+    """Give the numbers of a column of scores, be they words for right and wrong."""
+    numbers = cells.numbers_of(table.columns[name])
+    return cells.truths(table.columns[name]) if numbers is None else numbers
 
 
 def measured(table: RawTable) -> list[str]:
@@ -490,10 +481,9 @@ def are_battles(table: RawTable) -> bool:
 
 
 def _rater(table: RawTable) -> str | None:
-    """Find the column that names raters."""
     usual = next((name for name in RATER if name in table), None)
     also = (n for n in table.columns if key(n) in (*RATER, *_RATER_ALSO))
-    return usual or next((n for n in also if _is_words(table, n) or _is_whole(table, n)), None)
+    return usual or next((n for n in also if _is_words(table, n) or is_whole(table, n)), None)
 
 
 def _determines(table: RawTable, name: str, other: str) -> bool:
@@ -579,7 +569,6 @@ def names_a_system(table: RawTable) -> bool:
 
 
 def _with_system(table: RawTable, named: Named) -> RawTable:
-    """Call the column that names the systems ``system``."""
     if SYSTEM[0] in table or (named.systems is not None and named.systems <= set(table.columns)):
         return table
     system = _system_by_name(table) or _system_by_numbers(table) or _system_by_values(table)
@@ -610,7 +599,7 @@ def _system_by_numbers(table: RawTable) -> str | None:
     """Find systems that are called by numbers: models 7, 13 and 70."""
     strong = (*SYSTEM, "model", "model_name", "model_id", "system_name", "system_id", "llm")
     name = next((n for n in table.columns if key(n) in strong), None)
-    if name is None or not _is_numbers(table, name) or not _is_whole(table, name):
+    if name is None or not _is_numbers(table, name) or not is_whole(table, name):
         return None
     items = [n for n in table.columns if names_items(n) or n in SEGMENT]
     outer = [n for n in table.columns if n in (*DOCUMENT, *TASK, *ALSO["doc"])]
@@ -708,7 +697,7 @@ def _with_segment_by_values(table: RawTable, kept: Collection[str]) -> RawTable:
     for name in table.columns:
         if name in others or _is_object(table, name):
             continue
-        if not (_is_words(table, name) or _is_whole(table, name)):
+        if not (_is_words(table, name) or is_whole(table, name)):
             continue
         several = _n_distinct(table, SYSTEM[0], name) > _n_distinct(table, name) > 1
         if several and _n_distinct(table, SYSTEM[0], name, *epochs) == table.n_rows:
@@ -924,7 +913,7 @@ def _doubted(table: RawTable, kept: Collection[str]) -> RawTable:
     odd = {
         name: "is taken for a system"
         for name in names
-        if name not in kept and not _SELDOM.isdisjoint(words(name))
+        if name not in kept and (_is_measure(name) or not _SELDOM.isdisjoint(words(name)))
     }
     for name in names:
         if _counts(table, name, least=_COUNTS_FROM if has_segments else 3):
@@ -935,19 +924,4 @@ def _doubted(table: RawTable, kept: Collection[str]) -> RawTable:
                 )
             odd[name] = "counts the rows, and is taken for a system"
     notes = [f"column '{n}' {doubt} ({cells.skipping(n)} skips it)" for n, doubt in odd.items()]
-    return table.noted(*notes, *_apart(table, names))
-
-
-def _apart(table: RawTable, names: Sequence[str]) -> list[str]:
-    """Say that columns are of different kinds: latency beside accuracy, say."""
-    largest: dict[str, float] = {}
-    for name in names:
-        values = cells.numbers_of(table.columns[name])
-        size = 0.0 if values is None else float(np.abs(np.nan_to_num(values)).max(initial=0))
-        largest |= {name: size} if size else {}
-    low = min(largest, key=largest.__getitem__, default="")
-    high = max(largest, key=largest.__getitem__, default="")
-    if not largest or largest[high] < _FAR * largest[low]:
-        return []
-    ranges = f"'{high}' goes up to {largest[high]:g} and '{low}' up to {largest[low]:g}"
-    return [f"{ranges}: are all columns systems, and scores of one kind?"]
+    return table.noted(*notes)

@@ -172,7 +172,6 @@ def _unlinked(count: int, where: str) -> tuple[str, ...]:
 
 
 def _sentence(text: str, entities: Any, fail: files.Fail) -> Sentence:
-    """Read a sentence with those of its mentions that have an id."""
     if not isinstance(entities, list):
         fail(_EXPECTED)
     size = len(files.whole(text, "'sentence'", fail).encode())
@@ -220,7 +219,6 @@ def write(annotations: EntityAnnotations, path: Path) -> None:
 
 
 def _written(mention: EntityMention) -> list[Any] | dict[str, Any]:
-    """Return a mention as files hold it, without what is not known."""
     if mention == EntityMention(*mention[:3]):
         return [mention.begin, mention.end, mention.id]
     fields = mention._asdict() | {"candidates": list(mention.candidates)}
@@ -233,7 +231,7 @@ FORMAT = TableFormat(
     known_by="sentence and entities",
     example='{"system": "A", "line": 1, "sentence": "In Bonn", "entities": [[3, 7, "Q586"]]}\n',
     example_name="entities.jsonl",
-    marks=("sentence entities",),
+    marks=(".sentence .entities",),
     read=read,
     write=write,
     to="entities",

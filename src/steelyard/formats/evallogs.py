@@ -15,8 +15,8 @@ from typing import Any
 from steelyard.core.errors import shown_path
 from steelyard.core.table import dumps
 from steelyard.core.text import listed, plural
+from steelyard.data.segments import natural_key
 from steelyard.formats import archives, reshape
-from steelyard.formats import columns as roles
 from steelyard.formats.cells import skipping
 from steelyard.formats.foreign import BETTER_HIGH, TRUTH, Log, Row, foreign
 from steelyard.formats.rawtable import RawTable, Stated
@@ -69,7 +69,6 @@ class _InspectLog:
         return f"the run {ending} after {of}"
 
     def _n_planned(self) -> int | None:
-        """Return how many samples the run should have had, over all epochs."""
         run = self.header.if_object("eval")
         dataset, epochs = run.if_object("dataset"), run.if_object("config").get("epochs")
         ids = dataset.get("sample_ids")
@@ -77,14 +76,6 @@ class _InspectLog:
         if type(total) is not int or not total >= 1:
             return None
         return total * epochs if type(epochs) is int and epochs > 1 else total
-
-
-def _inspect_document(view: FileView) -> _InspectLog:
-    header = document(view)
-    log = _InspectLog(header, list(within(view, "samples")))
-    if header.get("samples") is None and log.failure() is None:
-        view.fail("holds no samples (Inspect wrote it without them)")
-    return log
 
 
 def _inspect_archive(view: FileView) -> _InspectLog:
@@ -99,7 +90,7 @@ def _inspect_archive(view: FileView) -> _InspectLog:
         header = Record.of(view, None, archive.json(name), f"{name}/")
         several = ["summaries.json"]
         if several[0] not in archive:
-            several = sorted(archive.names("_journal/summaries/"), key=_member_number)
+            several = sorted(archive.names("_journal/summaries/"), key=natural_key)
         samples = [
             sample
             for member in several
@@ -109,11 +100,6 @@ def _inspect_archive(view: FileView) -> _InspectLog:
             members = archive.names("samples/")
             samples = [Record.of(view, None, archive.json(m), f"{m}/") for m in members]
     return _InspectLog(header, samples, are_summaries=True, broke_off=name != _HEADERS[0])
-
-
-def _member_number(name: str) -> tuple[int, str]:
-    number = re.search(r"(\d{1,9})\.json$", name)
-    return (int(number[1]) if number else 0, name)
 
 
 def _without_failed_runs(table: RawTable) -> RawTable:
@@ -150,7 +136,12 @@ def _without_failed_runs(table: RawTable) -> RawTable:
 )
 def inspect_log(log: Log) -> Iterator[Row]:
     """Yield a row per sample and epoch, with a score per scorer or part of its value."""
-    held = _inspect_archive(log.view) if log.view.look == "zip" else _inspect_document(log.view)
+    if log.view.look == "zip":
+        held = _inspect_archive(log.view)
+    else:
+        held = _InspectLog(document(log.view), list(within(log.view, "samples")))
+        if held.header.get("samples") is None and held.failure() is None:
+            log.view.fail("holds no samples (Inspect wrote it without them)")
     run = held.header.object("eval")
     config = run.inner("config")
     system = log.system(run.words("model"), "file", "'eval.model' names none")
@@ -201,7 +192,6 @@ def inspect_log(log: Log) -> Iterator[Row]:
 
 
 def _inspect_scores(scorers: Record) -> dict[str, Any]:
-    """Return the values by scorer, or by scorer and part where a value has several."""
     scores: dict[str, Any] = {}
     for name in scorers.values:
         value = scorers.object(name).get("value")
@@ -214,7 +204,7 @@ def _inspect_scores(scorers: Record) -> dict[str, Any]:
 _SAMPLES_FILE = re.compile(
     r"samples_(?P<task>.+?)(_(?P<time>\d{4}-\d\d-\d\dT\d\d-\d\d-\d\d[.\d]*))?\.jsonl"
 )
-_HASH, _FILTER = "doc_hash", "filter"
+_HASH = "doc_hash"
 #: Keys of a row that are no metrics, where a row does not name its metrics (before 0.4.5).
 _NO_METRICS = frozenset(
     ("doc_id", "doc", "target", "arguments", "resps", "filtered_resps", "filter", "metrics",
@@ -230,37 +220,6 @@ def _answer(responses: object) -> str | None:
         if is_pair and str(responses[1]) in ("True", "False"):  # type: ignore[index]
             return None
     return responses if isinstance(responses, str) else None
-
-
-def _apart_by_filter(table: RawTable) -> RawTable:
-    """Name scores by their filters in tasks whose files do not all have the same."""
-    filters, tasks = table.columns.get(_FILTER), table.columns["task"]
-    if filters is None:
-        return table
-    table = table.without([_FILTER])
-    by_task: dict[Any, set[Any]] = defaultdict(set)
-    for task, name in zip(tasks, filters, strict=True):
-        by_task[task].add(name)
-    mixed = {task for task, names in by_task.items() if len(names) > 1}
-    if not mixed:
-        return table
-    texts = {_HASH, "file", "folder", *table.metadata, *filter(roles.is_text, table.columns)}
-    columns: dict[str, Any] = {n: cells for n, cells in table.columns.items() if n in texts}
-    facts: dict[str, Stated] = {}
-    for metric, cells in table.columns.items():
-        for row, cell in enumerate(() if metric in texts else cells):
-            if cell is None:
-                continue
-            apart = tasks[row] in mixed and filters[row] is not None
-            score = f"{metric},{filters[row]}" if apart else metric
-            columns.setdefault(score, [None] * table.n_rows)[row] = cell
-            if metric in table.facts:
-                facts[score] = table.facts[metric]
-    notes = (
-        f"files of task '{task}' have different filters: scores are called METRIC,FILTER"
-        for task in sorted(mixed)
-    )
-    return replace(table, columns=columns, facts=facts, notes=(*table.notes, *notes))
 
 
 def _same_documents(table: RawTable) -> RawTable:
@@ -286,14 +245,13 @@ def _same_documents(table: RawTable) -> RawTable:
     names={"system": "model_name of the results", "segment": "doc_id", "task": "name of the file"},
     keys=("doc_id", "resps", "filtered_resps"),
     files=("samples_*.jsonl*",),
-    settle=_apart_by_filter,
     known_by="samples_TASK_TIME.jsonl: doc_id, resps and filtered_resps",
     example='{"doc_id": 0, "resps": [["six"]], "filtered_resps": ["six"], "filter": "none", '
     '"metrics": ["acc"], "acc": 1.0}\n',
     example_name="model-1/samples_task_2026-11-17T00-16-45.330923.jsonl",
 )
 def lm_eval_samples(log: Log) -> Iterator[Row]:
-    """Yield a row per document; every filter (a way to read the answer) has scores of its own.
+    """Yield a row per document; scores are called METRIC,FILTER as in the results of lm-eval.
 
     Samples do not name the model: that stands in the results of the same folder and time.
     """
@@ -301,36 +259,39 @@ def lm_eval_samples(log: Log) -> Iterator[Row]:
     task, time = (match["task"], match["time"]) if match else (log.view.stem, None)
     results = Record(log.view, None, log.view.beside(f"results_{time}.json") if time else {})
     system = log.system(results.words("model_name"), "folder", "no results beside it name a model")
-    first: dict[str, tuple[int, dict[str, Any], dict[str, Any]]] = {}  # line, cells, metadata
-    scores: dict[str, dict[str, dict[str, Any]]] = defaultdict(dict)  # by document and filter
+    higher = results.if_object("higher_is_better").if_object(task).values
+    rows: dict[str, Row] = {}
+    scores: dict[str, dict[str, Any]] = {}  # by item
+    seen: set[tuple[str, str]] = set()
     for record in log.records():
         item, filter_name = record.name("doc_id"), record.name("filter", "none")
-        if item not in first:
-            output, target = _answer(record.get("resps")), record.text_if_any("target")
-            reference = target if output is not None else None  # else it numbers a choice
-            cells = {"output": output, "reference": reference, _HASH: record.words(_HASH)}
-            first[item] = (record.line, cells, _dotted("doc", record.if_object("doc").values))
-        if filter_name in scores[item]:
+        if (item, filter_name) in seen:
             repeated = f"doc_id '{item}' with filter '{filter_name}'"
-            record.fail(f"{repeated} stands on line {first[item][0]} already")
+            record.fail(f"{repeated} stands on line {rows[item].start} already")
+        seen.add((item, filter_name))
+        if item not in rows:
+            scores[item] = {}
+            output, target = _answer(record.get("resps")), record.text_if_any("target")
+            cells = {
+                "system": system,
+                "segment": item,
+                "task": task,
+                "output": output,
+                "reference": target if output is not None else None,  # else it numbers a choice
+                _HASH: record.words(_HASH),
+            }
+            metadata = _dotted("doc", record.if_object("doc").values)
+            rows[item] = Row(record.start, cells, scores[item], metadata)
         if "metrics" in record.values:
             metrics = record.texts("metrics")
         else:
             metrics = [key for key in record.values if key not in _NO_METRICS]
-        scores[item][filter_name] = {metric: record.get(metric) for metric in metrics}
-    filters = {name for by_filter in scores.values() for name in by_filter}
-    only = next(iter(filters)) if len(filters) == 1 else None  # it goes without saying
-    higher = results.if_object("higher_is_better").if_object(task).values
-    for item, (line, cells, metadata) in first.items():
-        named: dict[str, Any] = {}
-        for filter_name, values in scores[item].items():
-            for metric, value in values.items():
-                score = metric if only is not None else f"{metric},{filter_name}"
-                named[score] = value
-                if isinstance(higher.get(metric), bool):
-                    log.facts[score] = Stated(higher_is_better=higher[metric])
-        names = {"system": system, "segment": item, "task": task, _FILTER: only}
-        yield log.row(line, named, metadata, **names, **cells)
+        for metric in metrics:
+            score = metric if filter_name == "none" else f"{metric},{filter_name}"
+            scores[item][score] = record.get(metric)
+            if isinstance(higher.get(metric), bool):
+                log.facts[score] = Stated(higher_is_better=higher[metric])
+    yield from rows.values()
 
 
 # promptfoo ----------------------------------------------------------------------------------------
@@ -360,7 +321,6 @@ class _Result:
 
 
 def _is_promptfoo(view: FileView) -> bool:
-    """Tell a document of results, or a line of it."""
     if not any(key in view.head for key in _EARLY):
         return False  # other logs are too large to be parsed for this
     results = (view.record or {}).get("results")
@@ -376,20 +336,6 @@ def _written(value: Any, record: Record) -> str:
         record.fail("the test is nested too deeply")
 
 
-def _source(variables: Mapping[str, Any], record: Record) -> str | None:
-    """Return what was asked: it must be the same in all runs that are compared."""
-    only = next(iter(variables.values())) if len(variables) == 1 else None
-    if isinstance(only, str):
-        return only or None
-    return _written(dict(variables), record) if variables else None
-
-
-def _promptfoo_scores(score: Any, success: Any, named: Mapping[str, Any]) -> dict[str, Any]:
-    """Keep named scores apart from those that every result has."""
-    common = {"score": score, "success": success}
-    return common | {f"{n} (named)" if n in common else n: value for n, value in named.items()}
-
-
 def _result(record: Record) -> _Result:
     provider_fields = record.if_object("provider")
     provider = (
@@ -401,6 +347,11 @@ def _result(record: Record) -> _Result:
     case = record.inner("testCase")
     variables = (case if isinstance(case.get("vars"), dict) else record).inner("vars").values
     column, assertions = record.get("promptIdx"), case.get("assert")
+    only = next(iter(variables.values())) if len(variables) == 1 else None
+    asked = only if isinstance(only, str) else _written(variables, record) if variables else None
+    scores = {"score": record.get("score"), "success": record.get("success")}
+    for name, value in record.inner("namedScores").values.items():
+        scores[f"{name} (named)" if name in ("score", "success") else name] = value
     return _Result(
         start=record.start,
         column=column if isinstance(column, int) else (provider, prompt),
@@ -409,11 +360,9 @@ def _result(record: Record) -> _Result:
         number=record.whole("testIdx"),
         test=_written([variables, case.get("description"), assertions], record),
         variables=variables,
-        source=_source(variables, record),
+        source=asked or None,
         output=record.if_object("response").text_if_any("output"),
-        scores=_promptfoo_scores(
-            record.get("score"), record.get("success"), record.inner("namedScores").values
-        ),
+        scores=scores,
         problem=_problem(record, assertions),
     )
 
@@ -448,16 +397,26 @@ def _promptfoo_systems(log: Log, results: list[_Result]) -> dict[object, str]:
 
 
 def _numbered_together(table: RawTable) -> RawTable:
-    """Number the tests of several files together: each may hold other ones, in any order."""
+    """Number the tests of several files together: each may hold other ones, in any order.
+
+    Descriptions of files are tasks where no two of them share a test.
+    """
     tests, rest = table.columns.get(_TEST), table.without([_TEST])
     if table.path_of is None or tests is None:
-        return rest
-    paths_of: dict[Any, set[Any]] = {}
-    for row, test in enumerate(tests):
-        paths_of.setdefault(test, set()).add(table.path_of(row))
-    numbers = {test: str(number) for number, test in enumerate(paths_of)}
-    n_files = len(set.union(*paths_of.values()))
-    n_lone = sum(len(paths) < n_files for paths in paths_of.values())
+        return rest.without(["task"])
+    suites = table.columns.get("task", [None] * table.n_rows)
+    suites_of: dict[Any, set[Any]] = defaultdict(set)
+    for test, suite in zip(tests, suites, strict=True):
+        suites_of[test].add(suite)
+    if None in suites or max(map(len, suites_of.values())) > 1:
+        rest, suites = rest.without(["task"]), [None] * table.n_rows
+    paths_of: dict[Any, set[Any]] = defaultdict(set)
+    for row, (test, suite) in enumerate(zip(tests, suites, strict=True)):
+        for group in (test, (suite,)):
+            paths_of[group].add(table.path_of(row))
+    pairs = dict(zip(tests, suites, strict=True))
+    numbers = {test: str(number) for number, test in enumerate(pairs)}
+    n_lone = sum(len(paths_of[test]) < len(paths_of[suite,]) for test, suite in pairs.items())
     lone = f"{n_lone:,} of {plural(len(numbers), 'test')} not in all files of promptfoo"
     note = f"{lone}: one is known by its variables, description and assertions"
     columns = {**rest.columns, "segment": [numbers[test] for test in tests]}
@@ -468,7 +427,7 @@ def _numbered_together(table: RawTable) -> RawTable:
     "promptfoo results",
     LONG,
     names={"system": "provider", "segment": "place of the test", "epoch": "repeat",
-           "source": "vars", "output": "response.output"},
+           "task": "config.description", "source": "vars", "output": "response.output"},
     recognise=_is_promptfoo,
     files=("*.json", "*.jsonl"),
     settle=_numbered_together,
@@ -486,6 +445,7 @@ def promptfoo_results(log: Log) -> Iterator[Row]:
     """
     is_lines = log.view.has(*_OF_RESULT)
     rows = records(log.view) if is_lines else within(log.view, "results", "results")
+    config = Record(log.view, None, {}) if is_lines else document(log.view).inner("config")
     results = [_result(record) for record in rows]
     results.sort(key=lambda result: result.number or 0)  # threads finish in any order
     systems = _promptfoo_systems(log, results)
@@ -505,6 +465,7 @@ def promptfoo_results(log: Log) -> Iterator[Row]:
             _dotted("vars", first.variables),
             system=systems[result.column],
             segment=item,
+            task=config.words("description"),
             epoch=str(seen[result.column, item]),
             source=first.source,
             output=result.output,
@@ -513,9 +474,6 @@ def promptfoo_results(log: Log) -> Iterator[Row]:
     problems = Counter(result.problem for result in results)
     log.note("results are errors of the provider: their scores are missing", problems["error"])
     log.note("results assert nothing: their scores are missing", problems["unasserted"])
-
-
-FORMATS = (inspect_log, lm_eval_samples, promptfoo_results)
 
 
 # SWE-bench: a file per model with the instances it resolved; any instance that a file names is an
@@ -559,3 +517,6 @@ def swebench_results(log: Log) -> Iterator[Row]:
     solved = {str(item) for key in _RESOLVED for item in lists.get(key, ())}
     for item in sorted(solved.union(*(map(str, value) for value in lists.values()))):
         yield log.row(None, {"resolved": float(item in solved)}, system=system, segment=item)
+
+
+FORMATS = (inspect_log, lm_eval_samples, promptfoo_results, swebench_results)

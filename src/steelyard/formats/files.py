@@ -7,6 +7,7 @@ import gzip
 import json
 import os
 import re
+import shutil
 import stat
 import sys
 import zlib
@@ -89,37 +90,25 @@ def _stream(path: Path) -> Any:
 def _copy(path: Path) -> Path:
     import tempfile
 
+    is_stdin = str(path) == STDIN
+    if is_stdin and sys.stdin is None:
+        raise InputError("there is no standard input", path=path)
     try:
         folder = tempfile.TemporaryDirectory(prefix="steelyard-")
     except OSError as error:
-        _no_room(path, error)
+        message = f"no room for a copy of the stream in {tempfile.gettempdir()} ({error.strerror})"
+        raise InputError(f"{message}; TMPDIR names another folder", path=path) from error
     _folders.append(folder)
-    copy = Path(folder.name) / ("stdin" if str(path) == STDIN else path.name)
-    if str(path) == STDIN and sys.stdin is None:
-        raise InputError("there is no standard input", path=path)
+    copy = Path(folder.name) / ("stdin" if is_stdin else path.name)
     with readable(path), ExitStack() as stack:
-        is_stdin = str(path) == STDIN
         source = sys.stdin.buffer if is_stdin else stack.enter_context(path.open("rb"))
         block = source.read(_BLOCK)
         if block.startswith(b"PAR1"):  # which readers know by the name
             copy = copy.with_name(f"{copy.name}.parquet")
-        with copy.open("wb") as target:
-            while block:
-                try:
-                    target.write(block)
-                    target.flush()
-                except OSError as error:
-                    _no_room(path, error)
-                block = source.read(_BLOCK)
+        target = stack.enter_context(copy.open("wb"))
+        target.write(block)
+        shutil.copyfileobj(source, target, _BLOCK)
     return copy
-
-
-def _no_room(path: Path, error: OSError) -> NoReturn:
-    import tempfile
-
-    room = f"no room for a copy of the stream in {tempfile.gettempdir()}"
-    reason = f"{room} ({error.strerror or error}); TMPDIR names another folder"
-    raise InputError(reason, path=path) from error
 
 
 # Bytes and texts.
@@ -534,3 +523,33 @@ def stem(path: Path) -> str:
         return "stdin"
     name = path.name.removesuffix(".gz")
     return name.rpartition(".")[0] or name
+
+
+def is_nameless(path: Path) -> bool:
+    """Tell whether a path is what a shell opened, ``<(zcat a.gz)``: its name is a number."""
+    return re.fullmatch(r"/(dev|proc/[^/]+)/fd/[0-9]+", str(path)) is not None
+
+
+def names_of(paths: Sequence[Path], what: str) -> list[str]:
+    """Name systems or references (``what``) by the stems of their files, which all differ.
+
+    Where the stems are the same the folders name them; what has no name goes by its place.
+
+    Examples
+    --------
+    >>> names_of([Path("a.en"), Path("/dev/fd/63")], "system")
+    ['a', 'system-2']
+    """
+    pairs = list(enumerate(paths, 1))
+    stems = [f"{what}-{number}" if is_nameless(path) else stem(path) for number, path in pairs]
+    for name, path in zip(stems, paths, strict=True):
+        if not name.strip():
+            raise InputError(f"its stem names a {what}, and is blank; rename the file", path=path)
+    for names in (stems, [path.resolve().parent.name for path in paths]):
+        if len(set(names)) == len(names) and all(names):
+            return names
+    again = next(k for k, name in enumerate(stems) if name in stems[:k])
+    other = paths[stems.index(stems[again])]
+    twice = "the same file" if other == paths[again] else str(other)
+    message = f"{what} '{stems[again]}' is named by its file's stem, and so is {twice}"
+    raise InputError(message, path=paths[again])

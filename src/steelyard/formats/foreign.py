@@ -113,7 +113,6 @@ class Log:
         }
 
     def _scores(self) -> dict[str, list[float | None]]:
-        """Return the columns of scores; note those without any number, and NaN."""
         scores: dict[str, list[float | None]] = {}
         wordy, gaps = [], []
         for name in _names([row.scores for row in self.rows]):

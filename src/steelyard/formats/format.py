@@ -69,6 +69,10 @@ class MarkedFormat(Format):
 
     marks: tuple[str, ...]
 
+    def sees(self, view: FileView) -> bool:
+        """Tell whether the names that a file begins with fit any of the marks."""
+        return self.marked_by(roles.of_names(view.names))
+
     def marked_by(self, has: set[str]) -> bool:
         """Tell whether what a table has fits any of the marks."""
         return any(

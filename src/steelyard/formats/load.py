@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, NoReturn
 
 from steelyard.core.errors import InputError, UsageError, hint
-from steelyard.core.options import bad_value, check_choice, check_instance, check_names
+from steelyard.core.options import keywords
 from steelyard.data.evalset import EvalSet, Kind, ScoreTable
 from steelyard.data.joining import join
 from steelyard.data.judgements import BattleLog, Rankings, Ratings
@@ -73,23 +73,8 @@ class Inputs:
 
 
 @kept()
-def load(  # noqa: PLR0913 - every option has a default
-    *sources: Source,
-    human: str | None = None,
-    kind: Mapping[str, Collection[str]] | None = None,
-    lp: str | None = None,
-    systems: Collection[str] | None = None,
-    drop_systems: Collection[str] = (),
-    drop_metrics: Collection[str] = (),
-    sees: Collection[str] | None = None,
-    lower_is_better: Collection[str] = (),
-    higher_is_better: Collection[str] = (),
-    domain: str | None = None,
-    where: Mapping[str, str] | Iterable[tuple[str, str]] = (),
-    ignore: Collection[str] = (),
-    columns: Mapping[str, str] | Iterable[tuple[str, str]] = (),
-    format: str | None = None,  # noqa: A002 - the word that people use
-) -> EvalSet:
+@keywords(LoadOptions)
+def load(*sources: Source, options: LoadOptions) -> EvalSet:
     """Load one EvalSet from any inputs: files, folders, frames, or EvalSets.
 
     Parameters
@@ -130,28 +115,6 @@ def load(  # noqa: PLR0913 - every option has a default
     >>> es.systems, es.n_segments, es["chrF"].values.tolist()
     (('A', 'B'), 2, [[50.1, 60.2], [40.3, nan]])
     """
-    options = LoadOptions(
-        human=human,
-        kind=_kinds(kind),
-        lp=lp,
-        systems=systems,
-        drop_systems=drop_systems,
-        drop_metrics=drop_metrics,
-        sees=sees,
-        lower_is_better=lower_is_better,
-        higher_is_better=higher_is_better,
-        domain=domain,
-        where=selection(where),
-        ignore=ignore,
-        columns=selection(columns, "columns", "roles and columns, as {'system': 'model'}"),
-        format=format,
-    )
-    return load_with(sources, options)
-
-
-@kept()
-def load_with(sources: Sequence[Source], options: LoadOptions) -> EvalSet:
-    """Load one EvalSet as :func:`load` does."""
     return read(sources, options).evalset()
 
 
@@ -222,34 +185,6 @@ def check_columns(parts: Sequence[Read], reading: Reading) -> None:
     for column in (*reading.ignore, *selects, *named):
         if present and column not in present:
             raise UsageError(f"no input has a column '{column}'; {hint(column, present)}")
-
-
-def selection(
-    where: Mapping[str, str] | Iterable[tuple[str, str]],
-    name: str = "where",
-    expected: str = "columns and values, as {'year': '2023'}",
-) -> tuple[tuple[str, str], ...]:
-    """Give the columns and values that select rows as pairs; or roles and columns, likewise."""
-    pairs = where.items() if isinstance(where, Mapping) else where
-    chosen = () if isinstance(pairs, str) or not isinstance(pairs, Iterable) else tuple(pairs)
-    texts = all(
-        isinstance(pair, tuple) and len(pair) == 2 and all(isinstance(word, str) for word in pair)
-        for pair in chosen
-    )
-    if not texts or (not chosen and where not in ((), [], {})):
-        raise bad_value(name, expected, where)
-    return chosen
-
-
-def _kinds(
-    kind: Mapping[str, Collection[str]] | None,
-) -> tuple[tuple[str, Collection[str]], ...]:
-    """Check which scores are of which kind."""
-    check_instance(Mapping, "scores by kind, as {'human': ['mqm']}", optional=True, kind=kind)
-    for name, scores in (kind or {}).items():
-        check_choice(("human", "metric"), kind=name)
-        check_names(kind=scores)
-    return tuple((kind or {}).items())
 
 
 def as_evalset(source: Source, human: str | None = None, unit: str | int = AUTO) -> EvalSet:

@@ -6,7 +6,7 @@ Systems are named by the files that were scored, or by the file itself where not
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from functools import partial
 from pathlib import Path
@@ -24,80 +24,54 @@ from steelyard.formats.format import ForeignTable
 from steelyard.formats.rawtable import RawTable, Stated
 from steelyard.formats.reshape import spread
 from steelyard.formats.scoretables import LONG, SYSTEM_TABLE
-from steelyard.formats.view import FileView, Record, within
+from steelyard.formats.view import FileView, within
 
-RowsByFile = dict[Path, int]
+_MODEL = "model"
 
 
 def _by_model(table: RawTable, score: str) -> RawTable:
     """Settle files whose models all call their score by the tool's name.
 
-    They are one metric as long as nothing speaks against it. Where two files give one output
-    different scores, or only some have references, they are of different models, and each file
-    names its score.
+    They are one metric, unless files score the same outputs, or only some have references: then
+    each file is a model, and names its score.
     """
     if table.path_of is None or score not in table:
         return table
     paths = [table.path_of(row) for row in range(table.n_rows)]
-    keys = zip(*(table.columns[n] for n in ("system", "segment") if n in table), strict=True)
-    outputs: dict[Any, RowsByFile] = {}
-    for row, (key, path) in enumerate(zip(keys, paths, strict=True)):
-        if outputs.setdefault(key, {}).setdefault(path, row) != row:
-            table.fail("the system and the segment stand above already", row)
-    merged = _merged(table, outputs)
-    several = list(dict.fromkeys(paths))
-    scores = table.columns[score]
-    n_differing = sum(
-        len({str(scores[row]) for row in rows.values() if not missing(scores[row])}) > 1
-        for rows in outputs.values()
-    )
-    texts = zip(table.columns.get("reference", ()), paths, strict=False)
-    with_reference = {path for text, path in texts if not missing(text)}
-    if n_differing:
-        why = f"files give {plural(n_differing, 'output')} different scores"
-    elif "reference" in table and with_reference != set(paths):
+    keys = list(zip(*(table.columns[n] for n in ("system", "segment") if n in table), strict=True))
+    if len(set(zip(keys, paths, strict=True))) < table.n_rows:
+        table.fail("a system and segment stand in one file twice")
+    names = files.by_stem(map(str, dict.fromkeys(paths)))
+    with_reference = {
+        path
+        for text, path in zip(table.columns.get("reference", ()), paths, strict=False)
+        if not missing(text)
+    }
+    if len(set(keys)) < table.n_rows:
+        why = "files score the same outputs"
+    elif "reference" in table and len(with_reference) < len(names):
         why = "some files have references, others have none"
     else:
-        columns = {**merged.columns, score: _first_values(table, score, outputs)}
-        note = f"{plural(len(several), 'file')} are taken for one metric, {score}"
-        return replace(merged, columns=columns, notes=(*table.notes, note))
-    names = files.by_stem(map(str, several))
-    by_model = {
-        names[str(path)]: [
-            scores[rows[path]] if path in rows else None for rows in outputs.values()
-        ]
-        for path in several
-    }
-    facts = {name: fact for name, fact in table.facts.items() if name != score}
-    facts |= dict.fromkeys(by_model, table.facts[score]) if score in table.facts else {}
-    note = f"{why}, so each is a model: {score} is called {listed(list(by_model), 6)}"
-    columns = {**merged.without([score]).columns, **by_model}
-    return replace(merged, columns=columns, facts=facts, notes=(*table.notes, note))
-
-
-def _first_values(table: RawTable, column: str, outputs: dict[Any, RowsByFile]) -> list[Any]:
-    """Return for each output the first value of a column that is not missing."""
-    cells = table.columns[column]
-    return [
-        next((cells[row] for row in rows.values() if not missing(cells[row])), None)
-        for rows in outputs.values()
-    ]
-
-
-def _merged(table: RawTable, outputs: dict[Any, RowsByFile]) -> RawTable:
-    """Return a row for each output; refuse files that say different things of one."""
-    first = [next(iter(rows.values())) for rows in outputs.values()]
-    kept = table.take(first)
-    columns = dict(kept.columns)
+        note = f"{plural(len(names), 'file')} are taken for one metric, {score}"
+        return replace(table, notes=(*table.notes, note))
+    columns = {**table.columns, _MODEL: [names[str(path)] for path in paths]}
     for name in filter(roles.is_text, table.columns):
-        cells = columns[name] = _first_values(table, name, outputs)
-        for cell, rows, start in zip(cells, outputs.values(), first, strict=True):
-            for row in rows.values():
-                other = table.columns[name][row]
-                if not missing(other) and other != cell:
-                    where = table.place_of(start)
-                    table.fail(f"'{name}' is {str(other)[:40]!r}, but another {where}", row)
-    return replace(kept, columns=columns)
+        columns[name] = _shared_texts(table, name, keys)
+    by_model = spread(replace(table, columns=columns), _MODEL, score)
+    facts = {name: fact for name, fact in by_model.facts.items() if name != score}
+    note = f"{why}, so each is a model: {score} is called {listed(list(names.values()), 6)}"
+    return replace(by_model, facts=facts, notes=(*by_model.notes, note))
+
+
+def _shared_texts(table: RawTable, name: str, keys: Sequence[tuple[Any, ...]]) -> list[Any]:
+    """Return a column of texts that any file has; refuse files that say different things."""
+    first: dict[tuple[Any, ...], int] = {}
+    cells = table.columns[name]
+    for row, (key, cell) in enumerate(zip(keys, cells, strict=True)):
+        if not missing(cell) and cells[start := first.setdefault(key, row)] != cell:
+            where = table.place_of(start)
+            table.fail(f"'{name}' is {str(cell)[:40]!r}, but another {where}", row)
+    return [cells[first[key]] if key in first else None for key in keys]
 
 
 _COMET = "COMET"
@@ -212,71 +186,51 @@ metricx_output = ForeignTable(
 )
 
 _SACREBLEU = re.compile(r"BLEU|chrF[0-9]*(\+\+)?|TER")
-_SACREBLEU_NAMES = "BLEU, chrF2, TER"
 _BY_METRIC = replace(SYSTEM_TABLE, prepare=lambda table: spread(table, "metric", "score"))
 
 
-def _metric_row(log: Log, record: Record, system: str, metric: str, score: float | None) -> Row:
-    log.facts[metric] = BETTER_LOW if metric == "TER" else BETTER_HIGH
-    return log.row(record, system=system, metric=metric, score=score)
+def _is_sacrebleu(view: FileView) -> bool:
+    """Tell the scores of one system, or a list with a system and its scores each."""
+    record = view.record or {}
+    if view.has("name", "score", "signature"):
+        return _SACREBLEU.fullmatch(str(record["name"])) is not None
+    values = [value for key, value in record.items() if _SACREBLEU.fullmatch(key)]
+    return (
+        "system" in record
+        and bool(values)
+        and len(values) == len(record) - 1
+        and isinstance(view.document, files.JsonList)
+        and all(isinstance(v, str) or (isinstance(v, dict) and "score" in v) for v in values)
+    )
 
 
 @foreign(
     "sacreBLEU scores",
     _BY_METRIC,
-    keys=("name", "score", "signature"),
-    recognise=lambda view: bool(_SACREBLEU.fullmatch(str((view.record or {}).get("name")))),
+    empty="no scores, expected BLEU, chrF2 or TER of each system",
+    recognise=_is_sacrebleu,
     files=("*.json",),
-    known_by="JSON of one system with name (BLEU, chrF2, TER), score, signature",
+    known_by="JSON with name (BLEU, chrF2, TER), score, signature; or a list with system and these",
     example='[{"name": "BLEU", "score": 62.1, "signature": "nrefs:1|case:mixed|eff:no|tok:13a"}]\n',
     example_name="sysA.json",
 )
 def sacrebleu_scores(log: Log) -> Iterator[Row]:
-    """Yield the scores of one system, which the file does not name."""
-    log.notes.append("sacreBLEU: a system that the file does not name is called as the file")
+    """Yield the scores of one system, called as its file, or of several; tests are not read."""
     for record in log.records():
-        metric = record.name("name")
-        if not _SACREBLEU.fullmatch(metric):
-            record.wrong("name", f"a metric of sacreBLEU ({_SACREBLEU_NAMES})", metric)
-        yield _metric_row(log, record, log.view.stem, metric, record.number("score"))
-
-
-def _is_list_of_systems(view: FileView) -> bool:
-    record = view.record
-    if record is None or "system" not in record or not isinstance(view.document, files.JsonList):
-        return False
-    scores = {key: value for key, value in record.items() if key != "system"}
-    return any(_SACREBLEU.fullmatch(key) for key in scores) and all(
-        isinstance(value, str) or (isinstance(value, dict) and "score" in value)
-        for value in scores.values()
-    )
-
-
-@foreign(
-    "sacreBLEU systems",
-    _BY_METRIC,
-    empty="no scores, expected BLEU, chrF2 or TER of each system",
-    recognise=_is_list_of_systems,
-    files=("*.json",),
-    known_by="JSON list with system, and BLEU, chrF2 or TER as text or with score and p_value",
-    example='[{"system": "sysA.txt", "BLEU": "62.1", "chrF2": "77.6"}]\n',
-    example_name="systems.json",
-)
-def sacrebleu_systems(log: Log) -> Iterator[Row]:
-    """Yield the scores of all systems, tested or not; the tests are not read."""
-    is_tested = False
-    for record in log.records():
-        system = files.stem(Path(record.name("system").removeprefix("Baseline: ")))
-        for metric in (key for key in record.values if key != "system"):
+        if "system" in record.values:
+            system = files.stem(Path(record.name("system").removeprefix("Baseline: ")))
+            metrics = [key for key in record.values if key != "system"]
+        else:
+            system, metrics = log.view.stem, [record.name("name")]
+        for metric in metrics:
             if not _SACREBLEU.fullmatch(metric):
-                record.fail(f"'{metric}' is no metric of sacreBLEU ({_SACREBLEU_NAMES})")
-            if isinstance(record.get(metric), dict):
-                is_tested, score = True, record.object(metric).number("score")
-            else:
-                score = record.number(metric, words=True)
-            yield _metric_row(log, record, system, metric, score)
-    if is_tested:
-        log.notes.append("sacreBLEU: p-values, means and intervals of its test are not read")
+                record.fail(f"'{metric}' is no metric of sacreBLEU (BLEU, chrF2, TER)")
+            is_object = isinstance(record.get(metric), dict)
+            held = record.object(metric) if is_object else record
+            key = metric if metric in held.values else "score"
+            score = held.number(key, words=not is_object and key == metric)
+            log.facts[metric] = BETTER_LOW if metric == "TER" else BETTER_HIGH
+            yield log.row(record, system=system, metric=metric, score=score)
 
 
-FORMATS = (comet_scores, metricx_output, sacrebleu_scores, sacrebleu_systems)
+FORMATS = (comet_scores, metricx_output, sacrebleu_scores)

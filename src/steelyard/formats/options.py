@@ -2,10 +2,22 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection
+from collections.abc import Collection, Iterable, Mapping
 from dataclasses import dataclass
+from typing import Any
 
-from steelyard.core.options import Options, names, option, text
+from steelyard.core.options import (
+    Options,
+    bad_value,
+    check_choice,
+    check_instance,
+    check_names,
+    names,
+    option,
+    text,
+)
+
+_ROLES = "roles and columns, as {'system': 'model'}"
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -35,6 +47,17 @@ class LoadOptions(Options):
     )
     format: str | None = text(None, "Format of the inputs (data formats).", metavar="NAME")
 
+    def __post_init__(self) -> None:
+        check_instance((Mapping, tuple), "scores by kind, as {'human': ['mqm']}", kind=self.kind)
+        kinds = dict(self.kind)
+        for name, scores in kinds.items():
+            check_choice(("human", "metric"), kind=name)
+            check_names(kind=scores)
+        object.__setattr__(self, "kind", tuple(kinds.items()))
+        object.__setattr__(self, "where", selection(self.where))
+        object.__setattr__(self, "columns", selection(self.columns, "columns", _ROLES))
+        super().__post_init__()
+
     @property
     def people(self) -> set[str]:
         """Names of scores that are said to be human."""
@@ -49,3 +72,18 @@ class LoadOptions(Options):
     def directions(self) -> set[str]:
         """Names of scores whose direction was given."""
         return {*self.lower_is_better, *self.higher_is_better}
+
+
+def selection(
+    where: Any, name: str = "where", expected: str = "columns and values, as {'year': '2023'}"
+) -> tuple[tuple[str, str], ...]:
+    """Give the columns and values that select rows as pairs; or roles and columns, likewise."""
+    pairs = where.items() if isinstance(where, Mapping) else where
+    chosen = () if isinstance(pairs, str) or not isinstance(pairs, Iterable) else tuple(pairs)
+    texts = all(
+        isinstance(pair, tuple) and len(pair) == 2 and all(isinstance(word, str) for word in pair)
+        for pair in chosen
+    )
+    if not texts or (not chosen and where not in ((), [], {})):
+        raise bad_value(name, expected, where)
+    return chosen

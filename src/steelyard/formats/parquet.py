@@ -63,7 +63,6 @@ def n_rows(connection: Any, source: str) -> int:
 
 
 def _described(source: str, function: str) -> str:
-    """Turn the SQL of a file into that of a function which tells of it."""
     return source.replace("read_parquet", function, 1).replace(_PLAIN, ")")
 
 
@@ -109,7 +108,6 @@ def _numbers(
 
 
 def _filled(cells: Any) -> Floats:
-    """Give numbers with NaN where there is none."""
     return np.where(np.ma.getmaskarray(cells), np.nan, np.ma.getdata(cells)).astype(np.float64)
 
 

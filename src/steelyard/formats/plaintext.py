@@ -9,7 +9,6 @@ numbered from 1, as lines are.
 from __future__ import annotations
 
 import math
-import re
 from collections.abc import Sequence
 from pathlib import Path
 
@@ -22,7 +21,7 @@ from steelyard.data.evalset import EvalSet, ScoreTable
 from steelyard.data.segments import Segments, Texts
 from steelyard.formats import files
 from steelyard.formats.cells import Cells, parse_number
-from steelyard.formats.files import kept
+from steelyard.formats.files import kept, names_of
 from steelyard.formats.format import ForeignFormat
 from steelyard.formats.rawtable import RawTable
 from steelyard.formats.scoretables import LONG
@@ -30,38 +29,11 @@ from steelyard.formats.view import FileView
 
 TEXTS, SCORES = "plain text", "plain scores"  # names of the formats
 SCORE = "score"  # what numbers without a name are called
-_NAMELESS = re.compile(r"/(dev|proc/[^/]+)/fd/[0-9]+")  # as shells hand over what they opened
-
-
-def named(paths: Sequence[Path], what: str) -> list[str]:
-    """Name systems or references (``what``) by the stems of their files; no two are the same.
-
-    Examples
-    --------
-    >>> named([Path("a.en"), Path("/dev/fd/63")], "system")
-    ['a', 'system-2']
-    """
-    names: dict[str, Path] = {}
-    for number, path in enumerate(paths, 1):
-        name = f"{what}-{number}" if _is_nameless(path) else files.stem(path)
-        if not name.strip():
-            raise InputError(f"its stem names a {what}, and is blank; rename the file", path=path)
-        if name in names:
-            other = "the same file" if names[name] == path else str(names[name])
-            message = f"{what} '{name}' is named by its file's stem, and so is {other}"
-            raise InputError(message, path=path)
-        names[name] = path
-    return list(names)
-
-
-def _is_nameless(path: Path) -> bool:
-    return _NAMELESS.fullmatch(str(path)) is not None
 
 
 def _guessed(paths: Sequence[Path], names: Sequence[str], what: str) -> tuple[str, ...]:
-    """Note what was named by its position."""
     pairs = zip(paths, names, strict=True)
-    shown = [f"{path} as '{name}'" for path, name in pairs if _is_nameless(path)]
+    shown = [f"{path} as '{name}'" for path, name in pairs if files.is_nameless(path)]
     if not shown:
         return ()
     why = f"a pipe has no name to call a {what} by"
@@ -83,7 +55,7 @@ def read(
     """
     if not outputs:
         raise UsageError("no outputs: expected a file for each system")
-    systems, refs = named(outputs, "system"), named(references, "reference")
+    systems, refs = names_of(outputs, "system"), names_of(references, "reference")
     paths = [*([] if source is None else [source]), *references, *outputs]
     texts = [_texts(path, allow_empty=allow_empty) for path in paths]
     need_one_length(paths, [len(lines) for lines in texts], "line")
@@ -154,7 +126,7 @@ def need_one_length(paths: Sequence[Path], lengths: Sequence[int], noun: str) ->
 @kept()
 def read_scores(paths: Sequence[Path], name: str = SCORE) -> EvalSet:
     """Read the scores of systems, a file for each with a number on each line."""
-    systems = named(paths, "system")
+    systems = names_of(paths, "system")
     rows = [read_numbers(path) for path in paths]
     need_one_length(paths, [len(row) for row in rows], "number")
     segments = Segments(tuple(str(k + 1) for k in range(len(rows[0]))))
@@ -171,7 +143,7 @@ def _recognise(view: FileView) -> bool:
 
 def _unfold(view: FileView) -> RawTable:
     values = numbers(view.data, view.path, None, "one per line")
-    (system,) = named([view.path], "system")
+    (system,) = names_of([view.path], "system")
     columns: dict[str, Cells] = {
         "system": [system] * len(values),
         "segment": [str(k + 1) for k in range(len(values))],

@@ -13,9 +13,11 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
-from steelyard.core.errors import InputError, UsageError
+import numpy as np
+
+from steelyard.core.errors import UsageError
 from steelyard.core.provenance import InputFile
-from steelyard.core.text import plural
+from steelyard.core.text import listed, plural
 from steelyard.data.evalset import EvalSet
 from steelyard.data.judgements import Ratings
 from steelyard.formats import columns as roles
@@ -33,11 +35,11 @@ from steelyard.formats.format import (
     TableFormat,
 )
 from steelyard.formats.judged import sheets
-from steelyard.formats.plaintext import named as names_of
 from steelyard.formats.rawtable import RawTable, stacked
 from steelyard.formats.scoretables import LONG, WIDE
 from steelyard.formats.view import FileView
 
+_FILE_ROLES = ("task", "epoch")  # that files can have by columns={"task": "file"}
 _JSON = re.compile(r'\s*(\[\s*)?\{\s*"')  # as no table begins
 
 
@@ -153,7 +155,11 @@ def read_all(sources: Sequence[Any], reading: Reading | None = None) -> list[Rea
     parts: list[_Part] = []
     for source, claims in zip(sources, claimed, strict=True):
         parts += _opened(source, reading if claims or not any(claimed) else plain)
-    by_file = _by_file([part for part in parts if isinstance(part, _Decided)])
+    decided = [part for part in parts if isinstance(part, _Decided)]
+    role, stacked_files = _files_with_role(decided, reading)
+    taken = {id(part) for part in stacked_files}
+    by_file = _by_file([part for part in decided if id(part) not in taken])
+    taken |= {id(part) for part in by_file}
     families: dict[str, list[_Unfolded]] = {}
     for part in parts:
         if isinstance(part, _Unfolded):
@@ -165,8 +171,10 @@ def read_all(sources: Sequence[Any], reading: Reading | None = None) -> list[Rea
         elif isinstance(part, _Unfolded):  # where the first of its family stands
             family = families.pop(part.form.name, None)
             reads += [] if family is None else [_read_family(family, reading)]
-        elif not any(part is other for other in by_file):
+        elif id(part) not in taken:
             reads.append(_read_decided(part))
+    if stacked_files:
+        reads.append(_read_stacked(stacked_files, role))
     if by_file:
         reads.append(_read_by_file([part.table for part in by_file], reads, reading))
     return reads
@@ -244,10 +252,9 @@ def _claims(source: Any, reading: Reading) -> bool:
     form, view = registry.named(reading.form), FileView(Path(source))
     if files.is_folder(view.path):
         return form.folder or bool(registry.logs_in(view.path, form))
-    if isinstance(form, FileFormat):
-        return not form.folder and form.sees(view)
-    assert isinstance(form, MarkedFormat)
-    return registry.of_file(view) is None and form.marked_by(roles.of_names(view.names))
+    assert isinstance(form, (FileFormat, MarkedFormat))
+    other = isinstance(form, MarkedFormat) and registry.of_file(view) is not None
+    return not form.folder and not other and form.sees(view)
 
 
 def _read_set(form: SetFormat, view: FileView, reading: Reading) -> Read:
@@ -281,7 +288,6 @@ def _of_table(table: RawTable, form: Format | None, reading: Reading) -> _Unfold
 
 
 def _read_decided(part: _Decided) -> Read:
-    """Read a table as what it was decided to be."""
     form, table, reading = part.form, part.table, part.reading
     if form.of_scores:
         wide = not part.sure and roles.SYSTEM[0] not in table
@@ -374,6 +380,74 @@ def _notes_of(value: Any) -> tuple[str, ...]:
     return value.notes if isinstance(value, EntityAnnotations) else ()
 
 
+# A file for each task or run.
+
+
+def _files_with_role(parts: Sequence[_Decided], reading: Reading) -> tuple[str, list[_Decided]]:
+    """Give the role that files have, and the long tables of the same systems and scores with it.
+
+    Files are tasks where these number their items apart, and parts of one table where their names
+    say so. Where both tasks and repeated runs are possible, the user is asked.
+    """
+    asked = [role for role, name in reading.columns if name == "file" and role in _FILE_ROLES]
+    forms = (LONG, WIDE) if asked else (LONG,)
+    long = [part for part in parts if part.form in forms and part.table.files()]
+    tables = [part.table for part in long]
+    if len(long) < 2 or asked:
+        return asked[0] if asked else "", long if len(long) > 1 else []
+    described = any(name in table for table in tables for name in (*roles.TASK, *roles.EPOCH))
+    scores = [set(roles.measured(table)) for table in tables]
+    systems = [set(table.labels(roles.SYSTEM[0])) for table in tables]
+    same = all(each == kinds[0] for kinds in (scores, systems) for each in kinds)
+    if described or not same:
+        return "", []
+    items = [table.labels(roles.segment_column(table) or "") for table in tables]
+    ids = [set(labels) for labels in items]
+    if sum(map(len, ids)) == len(set().union(*ids)):
+        paths = [path for table in tables for path in table.files()]
+        return "" if registry.are_parts(paths) else "task", long
+    cells: dict[tuple[str, str], tuple[RawTable, tuple[float, ...]]] = {}
+    for table, labels in zip(tables, items, strict=True):
+        values = np.transpose([roles.values(table, name) for name in sorted(scores[0])]).tolist()
+        keys = zip(table.labels(roles.SYSTEM[0]), labels, strict=True)
+        for key, row in zip(keys, values, strict=True):
+            other, others = cells.setdefault(key, (table, row))
+            if any(abs(a - b) > 0 for a, b in zip(row, others, strict=True)):  # never of NaN
+                if _count_apart(ids):
+                    return "task", long
+                raise UsageError(
+                    f"{other.place} and {table.place} have different scores of system '{key[0]}' "
+                    f'and segment \'{key[1]}\': columns={{"task": "file"}} if each file is a '
+                    'task, columns={"epoch": "file"} if they are repeated runs'
+                )
+    return "", []
+
+
+def _count_apart(ids: Sequence[set[str]]) -> bool:
+    """Tell whether each file counts its items from 0 or 1, and to another number."""
+    counted = all(
+        any(labels == {str(k + first) for k in range(len(labels))} for first in (0, 1))
+        for labels in ids
+    )
+    return counted and len({len(labels) for labels in ids}) == len(ids)
+
+
+def _read_stacked(parts: Sequence[_Decided], role: str) -> Read:
+    """Read long tables under each other; their files are tasks or runs, if they have a ``role``."""
+    names = _names_of([part.table for part in parts])
+    tables = []
+    for part, name in zip(parts, names, strict=True):
+        column = {role: [name] * part.table.n_rows} if role else {}
+        in_file = {**part.table.given, role: "file"}
+        columns = {**part.table.columns, **column}
+        tables.append(replace(part.table, columns=columns, given=in_file))
+    whole = stacked(tables)
+    if role == "task":
+        whole = whole.noted(f"each file is a task: {listed(names, 8)}")
+    columns_read = frozenset(("file",)).union(*(part.columns for part in parts))
+    return _read_decided(replace(parts[0], table=whole, columns=columns_read))
+
+
 # A file for each system.
 
 
@@ -392,7 +466,6 @@ def _by_file(parts: Sequence[_Decided]) -> list[_Decided]:
 
 
 def _shared(parts: Sequence[RawTable]) -> list[str]:
-    """Give the columns of scores that all tables have."""
     names = [roles.measured(table) for table in parts]
     return [name for name in names[0] if all(name in others for others in names)]
 
@@ -437,20 +510,10 @@ def _systems_of(
 
 
 def _names_of(parts: Sequence[RawTable]) -> list[str]:
-    """Name systems by the stems of their files, or by their folders where these are the same."""
     paths = [path for table in parts for path in table.files()]
     if len(paths) < len(parts):
         return [f"system {k}" for k in range(1, len(parts) + 1)]
-    stems = [files.stem(path) for path in paths]
-    if len(set(stems)) == len(stems):
-        return names_of(paths, "system")
-    folders = [path.resolve().parent.name for path in paths]
-    if len(set(folders)) == len(folders) and all(folders):
-        return folders
-    raise InputError(
-        f"two files are called '{stems[0]}': each names a system by its stem, so rename one",
-        path=paths[-1],
-    )
+    return files.names_of(paths, "system")
 
 
 def _keyed(parts: Sequence[RawTable]) -> list[RawTable]:

@@ -26,7 +26,6 @@ from steelyard.formats import (
     metricscores,
     plaintext,
     scoretables,
-    submission,
     tables,
 )
 from steelyard.formats import columns as roles
@@ -34,7 +33,6 @@ from steelyard.formats.folders import mtme, native
 from steelyard.formats.format import (
     FileFormat,
     Foreign,
-    ForeignFormat,
     Format,
     MarkedFormat,
 )
@@ -43,10 +41,9 @@ from steelyard.formats.judged import (
     battles,
     errors,
     googlemqm,
-    metricstask,
-    pearmut,
     ratings,
     wmt,
+    wmt26,
 )
 from steelyard.formats.rawtable import RawTable
 from steelyard.formats.view import FileView
@@ -55,8 +52,7 @@ FORMATS: tuple[Format, ...] = (
     native.FORMAT,
     mtme.FORMAT,
     *wmt.FORMATS,
-    pearmut.FORMAT,
-    metricstask.FORMAT,
+    *wmt26.FORMATS,
     entities.FORMAT,
     *bitext.FORMATS,
     *appraise.FORMATS,
@@ -64,7 +60,6 @@ FORMATS: tuple[Format, ...] = (
     *arenas.FORMATS,
     *metricscores.FORMATS,
     *evallogs.FORMATS,
-    evallogs.swebench_results,
     plaintext.FORMAT,
     errors.FORMAT,
     battles.RANKINGS,
@@ -74,7 +69,6 @@ FORMATS: tuple[Format, ...] = (
     scoretables.WIDE,
     scoretables.SYSTEM_TABLE,
     scoretables.TEXT,
-    submission.FORMAT,
 )
 
 _DEPTH = 5  # folders in folders that are looked into
@@ -143,10 +137,8 @@ def foreign(view: FileView) -> Foreign | None:
     return next((form for form in _of_type(Foreign) if _is_of(view, form)), None)
 
 
-def _is_of(view: FileView, form: Foreign) -> bool:
-    if isinstance(form, ForeignFormat):
-        return form.sees(view)
-    return isinstance(form, MarkedFormat) and form.marked_by({f".{name}" for name in view.names})
+def _is_of(view: FileView, form: Format) -> bool:
+    return isinstance(form, (FileFormat, MarkedFormat)) and form.sees(view)
 
 
 # What nobody knows.

@@ -137,7 +137,6 @@ def _without_epochs(table: RawTable) -> RawTable:
 
 
 def _means(values: Floats, group: NDArray[np.int64], n: int) -> Floats:
-    """Average the known values of each group; NaN where there is none."""
     filled = ~np.isnan(values)
     total = np.bincount(group[filled], values[filled], minlength=n)
     count = np.bincount(group[filled], minlength=n)

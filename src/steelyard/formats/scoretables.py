@@ -90,7 +90,6 @@ def _per_segment(
 
 
 def _as_texts(table: RawTable, column: str) -> list[str | None]:
-    """Give the cells of a column that may hold anything as texts."""
     cells = table.columns[column]
     values = cells.tolist() if isinstance(cells, np.ndarray) else cells
     return [(str(c) if isinstance(c, bool) else label(c)) or None for c in values]
@@ -107,18 +106,25 @@ def _first_repeat(codes: NDArray[Any]) -> tuple[int, int] | None:
     return int(order[at]), int(order[at + 1])
 
 
-def _encoded_segments(table: RawTable, column: str | None) -> tuple[tuple[str, ...], Codes]:
-    """Read the ids of a table with a row per segment, where none may have two."""
-    rows = range(1, table.n_rows + 1)
-    labels = list(map(str, rows)) if column is None else table.labels(column)
-    ids, segment = encode(labels)
-    repeat = _first_repeat(segment)
+def _one_row_each(
+    table: RawTable, labels: list[str], what: str, hint: str
+) -> tuple[tuple[str, ...], Codes]:
+    """Encode the names of rows, where none may have two."""
+    names, codes = encode(labels)
+    repeat = _first_repeat(codes)
     if repeat is not None:
-        message = f"segment '{labels[repeat[1]]}' stands on line {table.line(repeat[0])} already"
-        if column is not None and column in table.given:
-            message += f" ({table.named(column)} is taken as the segment; a document is a 'doc')"
-        table.fail(message, repeat[1])
-    return ids, segment
+        first, second = repeat
+        message = f"{what} '{labels[second]}' stands on line {table.line(first)} already{hint}"
+        table.fail(message, second)
+    return names, codes
+
+
+def _encoded_segments(table: RawTable, column: str | None) -> tuple[tuple[str, ...], Codes]:
+    if column is None:
+        return encode(list(map(str, range(1, table.n_rows + 1))))
+    guess = f" ({table.named(column)} is taken as the segment; a document is a 'doc')"
+    hint = guess if column in table.given else ""
+    return _one_row_each(table, table.labels(column), "segment", hint)
 
 
 def read_long(table: RawTable) -> EvalSet:
@@ -155,9 +161,9 @@ def read_long(table: RawTable) -> EvalSet:
 
 def _already(table: RawTable, segment: str, first: int, second: int) -> str:
     """Say where a system and segment stand already, and which column tells the rows apart."""
-    for name, column in table.columns.items():
-        described = roles.is_text(name) or name in table.metadata
-        if not described or isinstance(column, np.ndarray) or name in (SYSTEM[0], segment):
+    for name in table.columns:
+        described = roles.is_text(name) or name in table.metadata or roles.is_whole(table, name)
+        if not described or name in (SYSTEM[0], segment):
             continue
         keys = zip(*(map(str, table.columns[n]) for n in (SYSTEM[0], segment, name)), strict=True)
         if len(set(keys)) == table.n_rows:
@@ -201,17 +207,11 @@ def write_long(es: EvalSet, path: Path) -> None:
 def read_system(table: RawTable) -> EvalSet:
     """Read official system scores; the set has no segments."""
     languages, table = roles.language_pair(table)
-    labels = table.labels(SYSTEM[0])
-    systems, system = encode(labels)
-    repeat = _first_repeat(system)
-    if repeat is not None:
-        first, second = repeat
-        table.fail(
-            f"system '{labels[second]}' stands on line {table.line(first)} already; expected one "
-            "row each (where={COL: VALUE} selects rows; a table of segments needs a segment "
-            "column)",
-            second,
-        )
+    hint = (
+        "; expected one row each (where={COL: VALUE} selects rows; a table of segments needs a "
+        "segment column)"
+    )
+    systems, system = _one_row_each(table, table.labels(SYSTEM[0]), "system", hint)
     scores = {}
     for name in table.columns:
         if name != SYSTEM[0] and name not in table.metadata:
@@ -231,7 +231,6 @@ def write_system(es: EvalSet, path: Path) -> None:
 
 
 def _wide_systems(table: RawTable) -> list[str]:
-    """Return the columns of a wide table that are systems."""
     single, references = _described(table)
     described = {*single.values(), *references.values(), *roles.LANGUAGES, *roles.SEGMENT}
     return [n for n in table.columns if n not in described and n not in table.metadata]

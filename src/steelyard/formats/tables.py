@@ -288,7 +288,6 @@ def check_header(path: Path, names: Sequence[str], line: int = 1) -> list[str]:
 
 
 def _counts_rows(column: Sequence[Any]) -> bool:
-    """Tell whether a column is 0, 1, 2, ..., as pandas writes the numbers of rows."""
     return all(parse_number(cell) == row for row, cell in enumerate(column))
 
 
@@ -378,6 +377,10 @@ def _layout(document: Mapping[str, Any]) -> str:
     """Name how a document holds a table; blank if it holds none."""
     values = list(document.values())
     lists = [name for name, value in document.items() if _are_objects(value)]
+    names, rows = document.get("columns"), document.get("data")
+    if isinstance(names, list) and isinstance(rows, list) and rows:  # pandas: orient="split"
+        strings = all(isinstance(name, str) for name in names) and len(set(names)) == len(names)
+        return "split" if strings and all(isinstance(row, list) for row in rows) else ""
     if not NESTED.isdisjoint(document) or _are_scalars(values):
         return "record"
     if lists and len(lists) == len(values) > 1:
@@ -400,6 +403,11 @@ def _are_scalars(values: Iterable[Any]) -> bool:
 
 def _of_document(document: dict[str, Any], text: str, path: Path) -> RawTable:
     layout = _layout(document)
+    if layout == "split":
+        names, rows = document["columns"], document["data"]
+        if any(len(row) != len(names) for row in rows):
+            raise InputError(f"a row of 'data' has not {len(names)} values", path=path)
+        return of_lists(dict(zip(names, map(list, zip(*rows, strict=True)), strict=True)), path)
     if layout == "systems":
         if any(names_systems(key) for rows in document.values() for row in rows for key in row):
             refuse_json(document, path)

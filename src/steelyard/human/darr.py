@@ -1,8 +1,6 @@
-"""DARR: pairs of outputs made of human scores, what is lost on the way, and how wide a tie is.
+"""DARR: pairs of outputs made of human scores, and what is lost on the way.
 
-Every two systems that people scored on the same segment are a pair. Three things are equal for
-sure: an output that a rater judged twice, an output that two raters judged, and two outputs with
-the same text. The threshold of a tie is the difference that at most 5% of them reach.
+Every two systems that people scored on the same segment are a pair.
 """
 
 from __future__ import annotations
@@ -27,24 +25,14 @@ from steelyard.formats.format import TableFormat
 from steelyard.formats.judged import ratings as directassessment
 from steelyard.formats.rawtable import RawTable
 from steelyard.human.options import HumanOptions
-from steelyard.human.ranking import UNKNOWN, Averages, best_first, by_rater, outputs
-from steelyard.human.raters import opinions
+from steelyard.human.ranking import Averages, best_first
 from steelyard.human.ratings import DA, check_systems
 from steelyard.human.results import HumanScores, SystemScore, place_systems
 from steelyard.human.run import Inputs, Scorer
-from steelyard.stats.arrays import Counts, group_sums, pairs_within, ratio
-from steelyard.stats.spread import SizeCounts
+from steelyard.stats.arrays import Counts, group_sums, ratio
 
 Bools = NDArray[np.bool_]
-SHARE = 0.05  # of what is equal, that a threshold may call different
-FEWEST_PAIRS = 30  # below which no threshold is taken from them
 CUSTOMARY = 25.0  # points between 0 and 100, as shared tasks had it
-#: What is equal, by what it is called: most like a comparison of two outputs first.
-KINDS = {
-    "identical": "two systems' outputs with the same text",
-    "raters": "one output by two raters",
-    "repeats": "one output twice by the same rater",
-}
 
 
 @dataclass(frozen=True, slots=True)
@@ -197,76 +185,6 @@ def identical_table(pairs: Pairs, threshold: float) -> Table | None:
     return Table(title, columns, tuple(row[1:] for row in rows))
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class Equals:
-    """Differences between numbers that people gave to the same thing, and where each is from.
-
-    ``segment``, ``rater`` and, where two raters differ, ``other`` are codes of their source.
-    """
-
-    kind: str
-    difference: Floats
-    segment: Counts
-    rater: Counts | None = None
-    other: Counts | None = None
-
-    def __len__(self) -> int:
-        return len(self.difference)
-
-    @property
-    def threshold(self) -> float:
-        """The smallest difference that at most 5% of these reach; NaN where that can't be told."""
-        if len(self) < FEWEST_PAIRS:
-            return float("nan")
-        sizes = SizeCounts.of(self.difference, np.zeros(len(self), dtype=np.int64), 1)
-        return float(sizes.thresholds(np.ones((1, 1)), SHARE)[0])
-
-
-def of_ratings(ratings: Ratings, value: Floats, rows: NDArray[np.bool_]) -> list[Equals]:
-    """List what one rater gave to an output twice, and what two raters gave to it."""
-    kept = np.flatnonzero(rows & ~np.isnan(value))
-    if ratings.raters == (UNKNOWN,):
-        a, b = (kept[side] for side in pairs_within(outputs(ratings)[kept]))
-        return [Equals("raters", value[a] - value[b], ratings.segment[a].astype(np.int64))]
-    a, b = (kept[side] for side in pairs_within(by_rater(ratings)[kept]))
-    segment, rater = (codes[a].astype(np.int64) for codes in (ratings.segment, ratings.rater))
-    repeats = Equals("repeats", value[a] - value[b], segment, rater)
-    views = opinions(ratings, value, rows)
-    a, b = pairs_within(views.unit)
-    gap = views.value[a] - views.value[b]
-    return [Equals("raters", gap, views.segment[a], views.rater[a], views.rater[b]), repeats]
-
-
-def of_pairs(pairs: Pairs) -> list[Equals]:
-    """List the differences of identical outputs, as pairs of scores have them."""
-    if pairs.identical is None or pairs.decided:
-        return []
-    same = np.flatnonzero(pairs.identical)
-    return [Equals("identical", pairs.gap[same], pairs.segment[same].astype(np.int64))]
-
-
-def tie_threshold(parts: Sequence[Equals]) -> tuple[float, str]:
-    """Return the width of a tie of people, from what is most like a comparison, and its origin."""
-    counts = []
-    for kind, noun in KINDS.items():
-        gaps = [part.difference for part in parts if part.kind == kind and len(part)]
-        if not gaps:
-            continue
-        gap = np.concatenate(gaps)
-        threshold = Equals(kind, gap, np.zeros(len(gap), dtype=np.int64)).threshold
-        if not np.isnan(threshold):
-            far = "by so much" if threshold > 0 else "at all, so that any difference decides"
-            what = f"{plural(len(gap), 'pair')} of {noun}"
-            share = f"at most {100 * SHARE:g}% of {what} differ {far}"
-            return threshold, f"threshold {threshold:.4g}: {share}"
-        counts.append(f"{len(gap):,} of {noun}")
-    raise UsageError(
-        'threshold="auto" is taken from what is known to be equal (identical texts, outputs with '
-        f"two raters, repeats): expected at least {FEWEST_PAIRS} pairs that do not all differ "
-        f"most, found {', '.join(counts) or 'none'}"
-    )
-
-
 @dataclass(frozen=True, slots=True)
 class Rules:
     """What counts as a tie, and whether ties are kept."""
@@ -372,7 +290,6 @@ class _Darr(Scorer):
     def _pairs(
         self, inputs: Inputs, options: HumanOptions, rng: np.random.Generator
     ) -> tuple[Pairs, HumanScores | None]:
-        """List the pairs: from ratings, from a table of scores, or from a list."""
         es, human = inputs.scores, options.human
         if isinstance(inputs.judgements, BattleLog):
             return pairs_of_battles(inputs.judgements, es), None
@@ -411,7 +328,6 @@ DARR = _Darr()
 
 
 def _win_rates(pairs: Pairs, rules: Rules, scores: HumanScores | None) -> tuple[SystemScore, ...]:
-    """Share of kept pairs that each system wins, ties as a half; best first."""
     outcome = rules.outcome(pairs)
     kept = ~np.isnan(outcome)
     size = len(pairs.systems)

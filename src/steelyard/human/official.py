@@ -24,7 +24,7 @@ from steelyard.stats import clusters
 from steelyard.stats.arrays import Counts, group_sums, pairs_within, ratio, row_errors, row_means
 from steelyard.stats.distributions import ndtr, ndtri, stdtrit
 from steelyard.stats.paired import unpaired
-from steelyard.stats.paired.corrections import directed_stouffer, stouffer
+from steelyard.stats.paired.corrections import stouffer
 from steelyard.stats.paired.tests import mean_error
 from steelyard.stats.permutation.pvalues import pair_index
 from steelyard.stats.ranks import ranks
@@ -165,19 +165,15 @@ def rank_systems(
     tables = {"domains": _domain_table(sizes, systems, means, order)} if domains else {}
     few = len(systems) <= ranking.MAX_SYSTEMS
     if few and len(systems) > 1:
-        p, directed = _tested([part[order] for part in parts], preset, rng)
-        lead = ranks(overall)[order]
-        others = {f"plain means, {test}, no preset": ("default", plain.ordering)}
-        if directed is not None:
-            signed = _placed(ordering, directed, lead, preset)
-            how = "one-sided tests of domains combined with their signs"
-            others = {how: ("directed", signed), **others}
-            facts["directed"] = {"p": directed}
-        ordering = _placed(ordering, p, lead, preset)
-        facts["p"] = p
-        if preset.resamples:
-            facts |= _beside_ours(averages, name, p < preset.alpha, plain, order, rng)
-        tables["variants"], facts["differences"] = _variants(ordering, preset, systems, others)
+        p = _tested([part[order] for part in parts], preset, rng)
+        ordering = _placed(ordering, p, ranks(overall)[order], preset)
+        place = ranks(overall)[order]
+        beats = (p < preset.alpha) & (place[:, None] < place)
+        facts |= {"p": None, "beats": beats} if preset.resamples else {"p": p}
+        facts |= _beside_ours(averages, name, preset, beats, order, plain, rng)
+        how = f"plain means, {test}, no preset"
+        tables["variants"] = _variants(systems, preset.name, ordering, plain.ordering, how)
+        facts["differences"] = [*tables["variants"].notes]
     squares = [row_errors(part) ** 2 for part in parts]
     errors = np.asarray(np.sqrt(np.sum(squares, axis=0)) / len(parts))
     segments = ranking.independent(averages, SEGMENT)  # the unit of the organisers
@@ -233,7 +229,6 @@ def _remarks(ratings: Ratings, averages: Averages, preset: Preset) -> list[str]:
 def _half_widths(
     parts: Sequence[Floats], errors: Floats, preset: Preset, first: int, other: int
 ) -> tuple[float, float]:
-    """Return how far the interval of a difference reaches; domains count alike."""
     level = 1 - preset.alpha
     if preset.paired and len(parts) == 1:
         return ranking.paired_half_widths(parts[0][first] - parts[0][other], None, level)
@@ -270,7 +265,6 @@ def _each_rating(ratings: Ratings, averages: Averages, kinds: Sequence[str]) -> 
 
 
 def _domains(averages: Averages, preset: Preset) -> dict[str, Counts]:
-    """Return the segments of each domain, where a preset averages over domains."""
     if not preset.by_domain:
         return {}
     domains = np.array(averages.domains or (None,) * len(averages.segments), dtype=object)
@@ -285,36 +279,29 @@ def _domains(averages: Averages, preset: Preset) -> dict[str, Counts]:
     return {name: np.flatnonzero(domains == name) for name in np.unique(domains).tolist()}
 
 
-def _tested(
-    parts: Sequence[Floats], preset: Preset, rng: np.random.Generator
-) -> tuple[Floats, Floats | None]:
-    """Test all pairs: the organisers' p-values, and where they combine domains those with signs.
+def _tested(parts: Sequence[Floats], preset: Preset, rng: np.random.Generator) -> Floats:
+    """Return the organisers' p-values of all pairs.
 
     Two-sided p-values are the same for both directions; one-sided ones are that row beats column.
     A rule without p-values has 0 where the row beats the column, else 1.
     """
     n = len(parts[0])
     if preset.resamples:
-        return np.where(verdicts(parts[0], preset.resamples, rng), 0.0, 1.0), None
+        return np.where(verdicts(parts[0], preset.resamples, rng), 0.0, 1.0)
     if not preset.paired:
-        return unpaired.rank_sum_test(list(parts[0])), None
+        return unpaired.rank_sum_test(list(parts[0]))
     i, j = pair_index(n)
-    p, signed = (np.full((n, n), np.nan) for _ in range(2))
+    p = np.full((n, n), np.nan)
     step = max(1, _CELLS // max(1, sum(part.shape[1] for part in parts)))
     for start in range(0, len(i), step):
         a, b = i[start : start + step], j[start : start + step]
         greater, less = np.stack([_wilcoxon(part[a] - part[b]) for part in parts], axis=1)
         if preset.alternative == "greater":
             p[a, b], p[b, a] = greater[0], less[0]
-            continue
-        two_sided = np.minimum(1.0, 2 * np.minimum(greater, less))
-        p[a, b] = p[b, a] = stouffer(two_sided) if preset.by_domain else two_sided[0]
-        # Zeros alone lean neither way; where nothing is shared, nothing leans.
-        none = np.stack([np.isnan(part[a] - part[b]).all(axis=1) for part in parts])
-        sign = np.where(none, np.nan, np.nan_to_num(np.sign(less - greater)))
-        signed[a, b] = directed_stouffer(two_sided, sign)
-        signed[b, a] = directed_stouffer(two_sided, -sign)
-    return p, (signed if preset.by_domain else None)
+        else:
+            two_sided = np.minimum(1.0, 2 * np.minimum(greater, less))
+            p[a, b] = p[b, a] = stouffer(two_sided) if preset.by_domain else two_sided[0]
+    return p
 
 
 def _wilcoxon(gap: Floats) -> tuple[Floats, Floats]:
@@ -337,7 +324,6 @@ def _wilcoxon(gap: Floats) -> tuple[Floats, Floats]:
 
 
 def _placed(base: Ordering, p: Floats, lead: Floats, preset: Preset) -> Ordering:
-    """Apply the rules of ranges and clusters to p-values, best system first."""
     won: NDArray[np.float64] = np.where(lead[:, None] < lead, p, np.nan) if preset.paired else p
     if preset.ranges in ("walk", "script"):
         spans = clusters.walked_ranges(p, preset.alpha)
@@ -368,38 +354,44 @@ def _placed(base: Ordering, p: Floats, lead: Floats, preset: Preset) -> Ordering
 def _beside_ours(
     averages: Averages,
     name: str,
+    preset: Preset,
     beats: Bools,
-    plain: ranking.Placement,
     order: Counts,
+    plain: ranking.Placement,
     rng: np.random.Generator,
 ) -> dict[str, Any]:
-    """Count the pairs and lines of a rule without p-values, those of ours, and why they differ.
+    """Count the pairs that the organisers and we separate; of a bootstrap say which lines survive.
 
     ``beats`` are the organisers' verdicts, best system first. A line is ``cluster`` where all above
     beat all below, else ``local``; it survives where our tests say the same.
     """
-    facts: dict[str, Any] = {"p": None, "beats": beats, "lines": []}
-    if plain.ordering.p is None:
-        return facts
+    if plain.ordering.p is None or plain.unit is None:
+        return {}
     at = np.argsort(plain.ordering.order)[order]  # our order, in which equal means may swap
-    ours = (plain.ordering.p < 0.05)[np.ix_(at, at)]
-    scores = averages.matrix(name)[order]
-    segments = unpaired.cluster_means_test(scores).p < 0.05
+    ours = (plain.ordering.p < preset.alpha)[np.ix_(at, at)]
+    pairs = {
+        "n": len(order) * (len(order) - 1) // 2,
+        "official": int(beats.sum()),
+        "ours": int(ours.sum()),
+        "official_only": int((beats & ~ours).sum()),
+        "ours_only": int((ours & ~beats).sum()),
+    }
+    spans = plain.ordering.range or []
+    our_ranges = [list(spans[k]) for k in at] if spans else []
+    if not preset.resamples:
+        documents = plain.unit.n if plain.unit.name == DOCUMENT else None
+        return {"pairs": {**pairs, "documents": documents}, "our_ranges": our_ranges}
+    lines: list[dict[str, Any]] = []
     for k in range(1, len(order)):
         whole, locally = ([x[:k, k:].all(), x[k - 1, k]] for x in (beats, ours))
         if whole[0] or whole[1]:
             kind = "cluster" if whole[0] else "local"
-            facts["lines"].append({"after": averages.systems[order[k - 1]], "kind": kind,
-                                   "survives": bool(locally[0 if whole[0] else 1])})  # fmt: skip
-    alone = beats & ~ours
-    facts["pairs"] = {
-        "n": len(order) * (len(order) - 1) // 2,
-        "official": int(beats.sum()),
-        "ours": int(ours.sum()),
-        "official_only": int(alone.sum()),
-        "ours_only": int((ours & ~beats).sum()),
-        "because_of_segments": int((alone & segments).sum()),
-    }
+            lines.append({"after": averages.systems[order[k - 1]], "kind": kind,
+                          "survives": bool(locally[0 if whole[0] else 1])})  # fmt: skip
+    scores = averages.matrix(name)[order]
+    segments = unpaired.cluster_means_test(scores).p < preset.alpha
+    pairs["because_of_segments"] = int((beats & ~ours & segments).sum())
+    facts: dict[str, Any] = {"lines": lines, "pairs": pairs, "our_ranges": our_ranges}
     if averages.documents is not None and None not in averages.documents:
         blocks = np.unique(np.array(averages.documents), return_inverse=True)[1]
         facts["false_separations"] = false_separations(scores, blocks, DRAWS, rng)
@@ -430,47 +422,32 @@ def false_separations(
 
 
 def _by_document(plain: ranking.Placement, official: Sequence[Decision]) -> Decision | None:
-    """Return our verdict by document on the official first and second system, where we have one."""
     pair = {(d.leader, d.other) for d in official[:1]}
     ours = [d for d in plain.decisions if d.unit == DOCUMENT and (d.leader, d.other) in pair]
     return ours[0] if ours else None
 
 
 def _variants(
-    placed: Ordering,
-    preset: Preset,
-    systems: Sequence[str],
-    others: dict[str, tuple[str, Ordering]],
-) -> tuple[Table, list[str]]:
-    """Set ranges and clusters beside those of other rules; say what differs."""
-    names = [preset.name, *(name for name, _ in others.values())]
+    systems: Sequence[str], name: str, official: Ordering, ours: Ordering, how: str
+) -> Table:
+    """Set the ranges and clusters of the organisers beside ours; a note says what differs."""
+    theirs, plain = (_ranges(ordering, systems) for ordering in (official, ours))
     columns = [Column("system")]
-    for name in names:
-        columns += [Column(name, key=f"{name} range"), Column("cluster", key=f"{name} cluster")]
-    official, *variants = (_ranges(o, systems) for o in (placed, *(o for _, o in others.values())))
-    rows: list[tuple[Cell, ...]] = [
-        (system, *(cell for ranges in (official, *variants) for cell in ranges[system]))
-        for system in official
-    ]
-    lines = []
-    for how, name, ranges in zip(others, names[1:], variants, strict=True):
-        moved = [
-            f"{system} {ranges[system][0]} (not {span})"
-            for system, (span, _) in official.items()
-            if span != ranges[system][0]
-        ]
-        verb = "has" if len(moved) == 1 else "have"
-        count = f"{len(moved)} of {plural(len(official), 'system')} {verb} another range: "
-        text = count + listed(moved, 4) if moved else "the same ranges"
-        here, there = (max(k or 0 for _, k in some.values()) for some in (official, ranges))
-        text += f"; {plural(there, 'cluster')}" + ("" if here == there else f" (not {here})")
-        lines.append(f"{name}: {how}: {text}")
+    for rule in (name, "default"):
+        columns += [Column(rule, key=f"{rule} range"), Column("cluster", key=f"{rule} cluster")]
+    rows: list[tuple[Cell, ...]] = [(s, *theirs[s], *plain[s]) for s in theirs]
+    moved = [f"{s} {plain[s][0]} (not {theirs[s][0]})"
+             for s in theirs if theirs[s][0] != plain[s][0]]  # fmt: skip
+    verb = "has" if len(moved) == 1 else "have"
+    count = f"{len(moved)} of {plural(len(theirs), 'system')} {verb} another range: "
+    text = count + listed(moved, 4) if moved else "the same ranges"
+    here, there = (max(k or 0 for _, k in rule.values()) for rule in (theirs, plain))
+    text += f"; {plural(there, 'cluster')}" + ("" if here == there else f" (not {here})")
     title = "Ranges and clusters under other rules"
-    return Table(title, tuple(columns), tuple(rows), tuple(lines)), lines
+    return Table(title, tuple(columns), tuple(rows), (f"default: {how}: {text}",))
 
 
 def _ranges(ordering: Ordering, systems: Sequence[str]) -> dict[str, tuple[str | None, int | None]]:
-    """Return the range and the cluster of each system, best first."""
     numbers: Sequence[int | None] = ordering.cluster_numbers() or [None] * len(systems)
     spans: Sequence[Any] = ordering.range or [(None, None)] * len(systems)
     rows = zip(ordering.order, spans, numbers, strict=True)

@@ -138,7 +138,7 @@ class _Standardised(Options):
 
 @dataclass(frozen=True, kw_only=True)
 class _Scaled(Options):
-    quality_control: bool = flag("Remove raters that fail the checks, and show what changed.")
+    quality_control: bool = flag("Remove raters that fail the checks.")
     min_seconds: float = number(
         2.0, "Least median time per rating, where times are known.", least=0
     )

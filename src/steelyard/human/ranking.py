@@ -252,7 +252,6 @@ def pair_pvalues(averages: Averages, name: str, units: Units, test: str, order: 
 def _samples(
     averages: Averages, name: str, units: Units, order: Iterable[int]
 ) -> tuple[list[Floats], list[Counts]]:
-    """Return the scores of the outputs of each system, in this order, and codes of their units."""
     codes = averages.segment if units.codes is None else units.codes[averages.segment]
     values, blocks = averages.by_system(averages.values[name]), averages.by_system(codes)
     return [values[i] for i in order], [blocks[i].astype(np.int64) for i in order]

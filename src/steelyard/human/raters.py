@@ -19,10 +19,9 @@ from steelyard.core.warnings import TypedWarning
 from steelyard.data.judgements import Codes, Floats, Ratings
 from steelyard.human.ranking import UNKNOWN, Remark, by_rater
 from steelyard.stats import agreement
-from steelyard.stats.arrays import Counts, group_sums, pairs_within, ratio
+from steelyard.stats.arrays import Counts, group_sums, ratio
 from steelyard.stats.paired.tests import wilcoxon_test
 
-_MOST_PAIRS = 20_000_000  # comparisons of systems by one rater above which none are listed
 _DIGITS = {"mean": 1, "sd": 1, "low": 1, "high": 1, "bias": 2, "r": 2,
            "bad_ref_gap": 1, "bad_ref_p": 3, "repeat_gap": 1, "repeat_p": 3,
            "seconds": 1}  # fmt: skip
@@ -168,7 +167,6 @@ def quality_control(
 
 
 def _control(ratings: Ratings, item: str, alternative: str) -> Control:
-    """Pair control items with the real rows of the same rater, system and segment; test each."""
     size, key = len(ratings.raters), by_rater(ratings)
     rated = ~np.isnan(ratings.value)
     real = rated & ratings.is_item("system")
@@ -194,7 +192,6 @@ def _control(ratings: Ratings, item: str, alternative: str) -> Control:
 
 
 def _each_rater(n: int, rater: Codes, values: Floats, summary: Callable[[Floats], float]) -> Floats:
-    """Summarise the known values of each of n raters, in their order; NaN without any."""
     result = np.full(n, np.nan)
     rated = np.flatnonzero(~np.isnan(values))
     rated = rated[np.argsort(rater[rated], kind="stable")]
@@ -257,31 +254,6 @@ def with_others(views: Opinions, n_raters: int) -> WithOthers:
     return WithOthers(n, mean(value - others), r)
 
 
-def comparisons(views: Opinions, n_systems: int) -> agreement.Orderings | None:
-    """List which of two systems each rater puts first on each segment.
-
-    Only segments that two raters or more judged are listed; None if there are too many.
-    """
-    size = views.rater.max(initial=0) + 1
-    person = views.segment * size + views.rater  # a rater on a segment
-    judges = np.bincount(np.unique(person) // size)
-    rows = np.flatnonzero(judges[views.segment] > 1)
-    group = person[rows]
-    sizes = np.unique(group, return_counts=True)[1]
-    if (sizes * (sizes - 1)).sum() / 2 > _MOST_PAIRS:
-        return None
-    left, right = (rows[side] for side in pairs_within(group))
-    first, second = views.system[left], views.system[right]
-    gap = views.value[left] - views.value[right]
-    pair = np.minimum(first, second) * n_systems + np.maximum(first, second)
-    return agreement.Orderings(
-        rater=views.rater[left],
-        unit=views.segment[left] * n_systems**2 + pair,
-        outcome=np.where(first > second, -gap, gap),
-        block=views.segment[left],
-    )
-
-
 def rater_table(
     ratings: Ratings, scale: RaterScale, comparable: Floats, checks: QualityControl | None
 ) -> Table:
@@ -342,22 +314,13 @@ def agreements(
     result: dict[str, Any] = {}
     rows = ratings.is_item("system", "repeat")
     alpha = partial(agreement.krippendorff_alpha, n_resamples=n_resamples)
-    order = partial(agreement.ranking_agreement, n_resamples=n_resamples)
     for (name, value), stream in zip(scores.items(), rng.spawn(len(scores)), strict=True):
         streams = stream.spawn(4)
         views = opinions(ratings, value, rows)
-        entry: dict[str, Any] = {
-            "alpha_interval": alpha(views.unit, views.value, "interval", rng=streams[0]).to_dict(),
-            "alpha_ordinal": alpha(views.unit, views.value, "ordinal", rng=streams[1]).to_dict(),
-        }
-        pairs = comparisons(views, len(ratings.systems))
-        if pairs is not None:
-            entry["ranking"] = order(pairs, rng=streams[2]).to_dict()
         kept = np.flatnonzero(rows & ~np.isnan(value))
-        unit, again = by_rater(ratings)[kept], value[kept]
-        first, second = pairs_within(unit)
-        gap = np.abs(again[first] - again[second])
-        entry["repeats_alpha_interval"] = alpha(unit, again, rng=streams[3]).to_dict()
-        entry["repeats_mean_difference"] = float(gap.mean()) if len(gap) else float("nan")
-        result[name] = entry
+        again = alpha(by_rater(ratings)[kept], value[kept], rng=streams[3])
+        result[name] = {
+            "alpha_interval": alpha(views.unit, views.value, "interval", rng=streams[0]).to_dict(),
+            "repeats_alpha_interval": again.to_dict(),
+        }
     return result

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections import Counter, defaultdict
-from collections.abc import Collection, Iterator, Mapping
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from fractions import Fraction
 from pathlib import Path
@@ -14,7 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from steelyard.core.errors import DegenerateError, InputError, UsageError, hint
-from steelyard.core.table import Column, Table
+from steelyard.core.table import Cell, Column, Table
 from steelyard.core.text import listed, plural
 from steelyard.data.evalset import EvalSet
 from steelyard.data.judgements import ErrorSpan, Floats, Ratings, encode
@@ -48,7 +48,6 @@ from steelyard.human.ranking import (
 from steelyard.human.results import HumanScores, place_systems
 from steelyard.human.run import Inputs, Scorer
 from steelyard.stats.arrays import group_sums
-from steelyard.stats.ranks import ranks, whole
 
 FOLDER = Path(__file__).parent / "weights"
 NAMED = ("wmt", "wmt21")
@@ -213,61 +212,38 @@ def mqm_averages(ratings: Ratings, costs: Penalties, name: str = "mqm") -> Avera
     return replace(whole, values={name: whole.values[name] / costs.scale + 0.0})
 
 
-def error_rows(ratings: Ratings, weights: Weights) -> list[dict[str, Any]]:
-    """Count errors by system, category and severity, with their cost per rated output.
+def profile(ratings: Ratings, weights: Weights, systems: Sequence[str]) -> Table:
+    """Show what the errors of each system cost per output, by the first part of the category.
 
     Outputs with several ratings share their weight among them, so the costs of a system add up to
     minus its score (before a cap).
     """
-    if ratings.errors is None:
-        return []
-    asked = np.array([errors is not None for errors in ratings.errors])
+    marked = ratings.errors or ()
+    asked = np.array([errors is not None for errors in marked])
     rows = np.flatnonzero(ratings.is_item("system", "repeat") & asked)
     cells, cell, n = np.unique(outputs(ratings)[rows], return_inverse=True, return_counts=True)
     sizes = np.bincount(cells // max(1, len(ratings.segments)), minlength=len(ratings.systems))
-    counts: Counter[tuple[int, str, str]] = Counter()
-    cost: defaultdict[tuple[int, str, str], Fraction] = defaultdict(Fraction)
-    share: defaultdict[tuple[int, str, str], Fraction] = defaultdict(Fraction)
+    cost: defaultdict[str, defaultdict[str, Fraction]] = defaultdict(lambda: defaultdict(Fraction))
+    counts: defaultdict[str, Fraction] = defaultdict(Fraction)
     for row, size in zip(rows.tolist(), n[cell].tolist(), strict=True):
-        for error in ratings.errors[row] or ():
-            category = "/".join(_parts(error.category)) or "(no category)"
-            key = (int(ratings.system[row]), category, errorlists.severity(error.severity))
-            counts[key] += 1
-            share[key] += Fraction(1, size)
-            cost[key] += weights.weight(error) / size
-    return [
-        {
-            "system": ratings.systems[key[0]],
-            "category": key[1],
-            "severity": key[2],
-            "n_errors": counts[key],
-            "errors_per_output": float(share[key] / int(sizes[key[0]])),
-            "cost_per_output": float(cost[key] / int(sizes[key[0]])),
-        }
-        for key in sorted(counts)
-    ]
-
-
-def profile(rows: list[dict[str, Any]], systems: Collection[str]) -> Table:
-    """Show what the errors of each system cost per output, by the first part of the category."""
-    cost: defaultdict[str, defaultdict[str, float]] = defaultdict(lambda: defaultdict(float))
-    errors: defaultdict[str, float] = defaultdict(float)
-    for row in rows:
-        cost[row["category"].partition("/")[0]][row["system"]] += row["cost_per_output"]
-        errors[row["system"]] += row["errors_per_output"]
+        system = ratings.systems[ratings.system[row]]
+        share = Fraction(1, size * int(sizes[ratings.system[row]]))
+        for error in marked[row] or ():
+            top = (_parts(error.category) or ("",))[0] or "(no category)"
+            counts[system] += share
+            cost[top][system] += weights.weight(error) * share
     heaviest = sorted(cost, key=lambda top: (-sum(cost[top].values()), top))
     heaviest = [top for top in heaviest if any(cost[top].values())]
     groups = {top: [top] for top in heaviest[:MAX_CATEGORIES]}
     groups |= {"others": heaviest[MAX_CATEGORIES:]} if heaviest[MAX_CATEGORIES:] else {}
     columns = (Column("system"), Column("errors", digits=2),
                *(Column(name, digits=3) for name in groups))  # fmt: skip
-    body = tuple(
-        (name, errors[name],
-         *(sum(cost[top][name] for top in tops) for tops in groups.values()))
-        for name in systems
-    )  # fmt: skip
+    body: list[tuple[Cell, ...]] = []
+    for name in systems:
+        costs = (sum(cost[top][name] for top in tops) for tops in groups.values())
+        body.append((name, float(counts[name]), *map(float, costs)))
     notes = ("errors per output, and what they cost per output by category",)
-    return Table("Error profile", columns, body, notes)
+    return Table("Error profile", columns, tuple(body), notes)
 
 
 def values_of(ratings: Ratings) -> tuple[Floats, list[str]]:
@@ -360,12 +336,9 @@ class _DirectAssessment(Scorer):
                 raise DegenerateError("no rater passes the quality control")
             left = ratings.take(~np.isin(ratings.rater, codes))
             scored = self._scored(left, options, weights, about)
-            tables["changes"] = _changes(every.averages, scored.averages, name)
-        averages, rated = scored.averages, _rated(scored)
-        # The ratings that scores are means of, where raters are known.
+        averages = scored.averages
         for_agreement, for_ranking = rng.spawn(2)
-        judged = rated.get(name, scored.ratings)
-        placed = self._placed(judged, averages, name, options, for_ranking)
+        placed = self._placed(scored.ratings, averages, name, options, for_ranking)
         tables |= placed.tables
         size = len(averages.systems)
         columns = {
@@ -378,9 +351,7 @@ class _DirectAssessment(Scorer):
         more = {**placed.more, **more}
         if weights is not None and scored.ratings.errors is not None:
             names = [system.system for system in systems]
-            rows = error_rows(scored.ratings, weights)
-            more["errors"] = [row for row in rows if row["system"] in set(names)]
-            tables["profile"] = profile(more["errors"], names)
+            tables["profile"] = profile(scored.ratings, weights, names)
         settings = {
             **({} if options.preset is None else dict.fromkeys(("preset", "clusters"),
                                                                options.preset)),
@@ -411,7 +382,6 @@ class _DirectAssessment(Scorer):
             more=more,
             settings=settings,
             notes=(*placed.notes, _rated_once(averages, single=self.name == "da")),
-            rated=rated,
         )
 
     def _weights(
@@ -448,7 +418,6 @@ class _DirectAssessment(Scorer):
         weights: Weights | None,
         about: Segments | None,
     ) -> _Scored:
-        """Turn ratings into averages per output."""
         costs: Penalties | None = None
         if self.costs:
             if ratings.errors is None:
@@ -497,7 +466,6 @@ class _DirectAssessment(Scorer):
         options: HumanOptions,
         rng: np.random.Generator,
     ) -> Placement:
-        """Rank systems by the mean of a score, or as a preset says."""
         units = independent(averages, options.unit)
         warnings = list(units.warnings)
         test = choose_test(units, options.test, self.test)
@@ -517,7 +485,6 @@ class _DirectAssessment(Scorer):
         )
 
     def _excluded(self, ratings: Ratings, scale: raters.RaterScale, *, z: bool) -> list[str]:
-        """Say which rows are excluded, and which are there twice."""
         warnings: list[str] = []
         blank = int(np.isnan(ratings.value).sum())
         if self.scaled and blank:
@@ -561,21 +528,8 @@ DA, MQM, ESA = _DirectAssessment(), _Mqm(), _Esa()
 
 
 def _complete(values: Mapping[str, Floats]) -> NDArray[np.bool_]:
-    """Tell which ratings have every score: what has no z is excluded from raw means, too."""
     complete: NDArray[np.bool_] = ~np.isnan(sum(values.values()))
     return complete
-
-
-def _rated(scored: _Scored) -> dict[str, Ratings]:
-    """Return the ratings that scores of outputs are means of, by the name of the score."""
-    ratings = scored.ratings
-    if ratings.raters == (UNKNOWN,):
-        return {}
-    rows = ratings.is_item("system", "repeat") & _complete(scored.values)
-    return {
-        name: replace(ratings, value=value).take(rows).select(systems=scored.averages.systems)
-        for name, value in scored.values.items()
-    }
 
 
 def check_systems(options: HumanOptions, judged: Collection[str]) -> None:
@@ -605,26 +559,7 @@ def duplicate_notes(ratings: Ratings) -> list[str]:
     return [f"{same}: counted as further ratings (first: {first})"]
 
 
-def _changes(before: Averages, after: Averages, name: str) -> Table:
-    """Compare scores and ranks before and after raters were removed."""
-
-    def ranked(averages: Averages) -> dict[str, tuple[float, int | None]]:
-        means = averages.means(name)
-        both = zip(means.tolist(), whole(ranks(means)), strict=True)
-        return dict(zip(averages.systems, both, strict=True))
-
-    old, new = ranked(before), ranked(after)
-    rows = []
-    for system in sorted(old, key=lambda s: (old[s][1] or len(old) + 1, s)):
-        score, rank = new.get(system, (None, None))
-        rows.append((system, old[system][0], score, old[system][1], rank))
-    scores = (Column(name, digits=3) for name in ("score_before", "score_after"))
-    columns = (Column("system"), *scores, Column("rank_before"), Column("rank_after"))
-    return Table("What the quality control changed", columns, tuple(rows))
-
-
 def _rated_once(averages: Averages, *, single: bool) -> str:
-    """Say how many outputs have a single rating, and whether single outputs can be scored."""
     n_once = int((averages.n == 1).sum())
     text = f"{n_once:,} of {plural(len(averages.n), 'output')} rated once"
     if single and averages.n.min() < ENOUGH:

@@ -29,7 +29,7 @@ from steelyard.core.table import Cell, Column, Frame, Table, decimals, plain
 from steelyard.core.text import all_of, plural
 from steelyard.core.warnings import code_of
 from steelyard.data.evalset import EvalSet
-from steelyard.data.judgements import BattleLog, Ratings
+from steelyard.data.judgements import BattleLog
 from steelyard.data.units import UnitEffect
 from steelyard.human.ranking import (
     UNKNOWN,
@@ -49,14 +49,13 @@ MOST_PAIRS = 3  # examples of identical outputs that a table shows
 #: Coefficients of agreement by what a reader calls them, in the order in which they are preferred.
 COEFFICIENTS = {
     "alpha_interval": "Krippendorff's alpha (interval)",
-    "alpha_ordinal": "Krippendorff's alpha (ordinal)",
     "ranking": "same order of two systems",
     "kappa": "kappa of orders of two systems",
     "repeats_alpha_interval": "alpha of a rater's own repeats",
     "repeats_ranking": "same order by the same rater",
     "repeats_kappa": "kappa of orders by the same rater",
 }
-_HEADLINES = ("alpha_interval", "alpha_ordinal", "kappa")
+_HEADLINES = ("alpha_interval", "kappa")
 _SHOWN = ("rater", "n_ratings", "n_rankings", "mean", "sd", "n_shared", "bias", "r", "attention",
           "ties", "agree", "agree_self", "verdict", "reason")  # fmt: skip
 _TESTS = {
@@ -98,8 +97,8 @@ class SystemScore(Record):
 class HumanScores(Result):
     """Scores of systems from raw judgements, best first, and what they rest on.
 
-    ``averages`` are the scores of single outputs (None for ``rr``), ``rated`` the ratings that they
-    are means of, and ``parts`` further tables by name: ``raters``, ``profile``, ``pairs``, ...
+    ``averages`` are the scores of single outputs (None for ``rr``), and ``parts`` further tables by
+    name: ``raters``, ``profile``, ``pairs``, ...
     ``rule`` made the clusters, and ``p[i][j]`` is the p-value that the i-th system beats the j-th.
     ``decisions`` are the verdicts on the first system against the second and all that are not
     separated from it after Holm's correction; ``by_document`` is the first of them by document,
@@ -130,7 +129,6 @@ class HumanScores(Result):
     settings: Mapping[str, Any] = field(default_factory=dict)
     counted: str = "ratings"
     notes: tuple[str, ...] = ()
-    rated: Mapping[str, Ratings] = field(default_factory=dict)
 
     @property
     def evalset(self) -> EvalSet | None:
@@ -139,12 +137,6 @@ class HumanScores(Result):
             return None
         inputs = () if self.provenance is None else self.provenance.inputs
         return self.averages.evalset(inputs, self.language_pair)
-
-    @property
-    def rated_set(self) -> EvalSet | None:
-        """The same with the ratings that scores are means of, which meta can draw raters from."""
-        es = self.evalset
-        return None if es is None else replace(es, ratings=self.rated)
 
     def __repr__(self) -> str:
         order = named([system.system for system in self.systems])
@@ -183,17 +175,16 @@ class HumanScores(Result):
 
         Raters who fail the quality control are named in the words. ``every`` has the others.
         """
-        reading = [_shortened(text) for text in self.warnings if isinstance(text, ReadingNote)]
-        texts = [
-            _shortened(text)
-            for text in self.warnings
-            if not isinstance(text, Remark) and code_of(text) != "quality-control"
+        quiet = [
+            w for w in self.warnings if isinstance(w, Remark) or code_of(w) == "quality-control"
         ]
-        notes = [f"{len(reading)} notes on how the files were read: {every}"]
-        texts += reading if len(reading) < 2 else notes
+        reading: list[str] = [w for w in quiet if isinstance(w, ReadingNote)]
+        if len(reading) > 1:
+            reading = [f"{len(reading)} notes on how the files were read: {every}"]
+        texts = [w for w in self.warnings if w not in quiet] + reading
         left = len(texts) - MOST_WARNINGS
         more = [f"{left + 1} more warnings: {every}"] if left > 0 else []
-        return (*texts[: MOST_WARNINGS - len(more)], *more)
+        return (*map(_shortened, texts[: MOST_WARNINGS - len(more)]), *more)
 
     def text(self, screen: Screen = PLAIN) -> str:
         """Return what the command prints: the answer in words, the ranking, main warnings."""
@@ -206,7 +197,6 @@ class HumanScores(Result):
         return Summary.of([*self._first(), *self._sureness()])
 
     def _first(self) -> Iterator[Statement]:
-        """Say who is first, who shares its cluster, and how far it leads the second."""
         top = [system for system in self.systems if system.rank == 1]
         names, n = [system.system for system in top], len(self.systems)
         if not top:
@@ -231,7 +221,6 @@ class HumanScores(Result):
             yield from self._close()
 
     def _cluster(self) -> str:
-        """Say who is in the first cluster."""
         first, *systems = self.systems
         others = [system.system for system in systems if system.cluster == first.cluster]
         if not others:
@@ -241,10 +230,8 @@ class HumanScores(Result):
         return f"{all_of(others)} {'shares' if len(others) == 1 else 'share'} its cluster"
 
     def _close(self) -> Iterator[Statement]:
-        """Say how far the first system leads the second, or who is too close to it."""
-        pairs = self._official.get("pairs")
-        if pairs is not None:
-            lines = self._official["lines"]
+        pairs, lines = self._official.get("pairs", {}), self._official.get("lines")
+        if pairs and lines is not None:
             left = sum(line["survives"] for line in lines)
             unit = "segment" if self.unit is None else self.unit.name
             text = f"The official rule separates {pairs['official']:,} of {pairs['n']:,} pairs"
@@ -255,11 +242,7 @@ class HumanScores(Result):
             text += f"{pairs['because_of_segments']:,} take segments for independent, the others "
             yield "undecided", f"{text}the better of two tests with 100 draws."
         if self.decisions:
-            text = self._verdict(self.decisions[0])
-            if self.by_document is not None:
-                documents = f"with {plural(self.by_document.n_units, 'document')} as units"
-                text = f"{text.removesuffix('.')}; {documents}, {shown_p(self.by_document.p)}."
-            yield "undecided", text
+            yield "undecided", self._verdict(self.decisions[0])
         elif self.p is not None and self.rule is not None:
             behind = zip(self.systems[1:], self.p[0, 1:], strict=True)
             close = [s.system for s, p in behind if s.rank is not None and not p < self.rule.alpha]
@@ -277,8 +260,14 @@ class HumanScores(Result):
         return f"{decision.lead()}."
 
     def _sureness(self) -> Iterator[Statement]:
-        """Say who fails the checks, who else is not separated, and what the ranking rests on."""
-        rates = self._official.get("false_separations")
+        pairs, rates = self._official.get("pairs", {}), self._official.get("false_separations")
+        if pairs.get("documents") is not None:
+            changed = pairs["official_only"] + pairs["ours_only"]
+            text = f"With {plural(pairs['documents'], 'document')} as units, {changed:,} of "
+            text += f"{plural(pairs['n'], 'pair')} change their verdict"
+            first = self.by_document
+            p = "" if first is None else f" ({first.leader} and {first.other}: {shown_p(first.p)})"
+            yield "sureness", f"{text}{p}."
         if rates is not None:
             text = (
                 f"Of two equal systems here, the official rule separates {rates['official']:.0%}, "
@@ -309,7 +298,6 @@ class HumanScores(Result):
 
     @property
     def _official(self) -> Mapping[str, Any]:
-        """What a preset found."""
         return self.more.get("preset") or {}
 
     def rests_on(self) -> str:
@@ -436,23 +424,15 @@ class HumanScores(Result):
 
     def pieces(self) -> list[Table | str]:
         """Return the ranking, and what was asked for beside it."""
-        asked = ("changes", "pairs") if "identical" in self.parts else ("changes",)
-        return [self.table(), *(self.parts[name] for name in asked if name in self.parts)]
+        return [self.table(), *([self.parts["pairs"]] if "identical" in self.parts else [])]
 
 
 def _shortened(warning: str) -> str:
-    """Cut a warning at the last clause that fits."""
     words = warning.split(" ")
-    if len(words) <= MOST_WORDS:
-        return warning
-    kept = words[: MOST_WORDS - 1]
-    while len(kept) > 5 and kept[-1][-1] not in ",;:)":
-        kept.pop()
-    return f"{' '.join(kept).rstrip(',;:')} ..."
+    return warning if len(words) <= MOST_WORDS else f"{' '.join(words[: MOST_WORDS - 1])} ..."
 
 
 def _decision_table(decisions: Sequence[Decision]) -> Table:
-    """Return the verdicts on the first system against those that are not separated from it."""
     first = decisions[0]
     names = ("difference", "low", "high", "p", "p_adjusted")
     columns = (Column("leads"), *(Column(name, digits=4 if "p" in name else 3) for name in names))
@@ -489,7 +469,6 @@ def place_systems(
 
 
 def _brief_raters(table: Table, every: str) -> Table:
-    """Show what fits a terminal: some columns, and the raters to look at first."""
     kept = [j for j, column in enumerate(table.columns) if column.name in _SHOWN]
     rows = tuple(tuple(row[j] for j in kept) for row in table.rows[:MOST_RATERS])
     left = len(table.rows) - len(rows)

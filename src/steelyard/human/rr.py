@@ -17,7 +17,6 @@ from steelyard.core.errors import DegenerateError, UsageError
 from steelyard.core.table import Cell, Column, Table
 from steelyard.core.warnings import TypedWarning
 from steelyard.data.judgements import BattleLog, Codes, Floats, Rankings
-from steelyard.data.segments import positions
 from steelyard.formats.format import TableFormat
 from steelyard.formats.rawtable import RawTable
 from steelyard.human.options import HumanOptions
@@ -75,28 +74,21 @@ class Duels:
 
 
 def unfold(rankings: Rankings) -> Duels:
-    """Unfold rankings into duels of two outputs each.
-
-    Identical outputs were one output to the judge: a system named ``A+B`` stands for both, where A
-    and B occur on their own, too. They do not meet each other there, but all others.
-    """
+    """Unfold rankings into duels of two outputs each."""
     n_rows, width = rankings.system.shape
     row = np.repeat(np.arange(n_rows), width)
     rank = rankings.rank.ravel()
-    code: NDArray[np.integer] = rankings.system.ravel()
-    ranked = (code >= 0) & ~np.isnan(rank)
-    names, slot, code = _split_joined(rankings.systems, code[ranked])
-    row, rank = row[ranked][slot], rank[ranked][slot]
+    ranked = (rankings.system.ravel() >= 0) & ~np.isnan(rank)
+    row, rank, code = row[ranked], rank[ranked], rankings.system.ravel()[ranked].astype(np.int64)
     first, second = pairs_within(row)
-    meet = slot[first] != slot[second]
-    first, second = first[meet], second[meet]
     again = code[first] == code[second]
     if again.any():
-        raise UsageError(f"system '{names[code[first][again][0]]}' stands twice in one ranking")
+        name = rankings.systems[code[first][again][0]]
+        raise UsageError(f"system '{name}' stands twice in one ranking")
     swap = code[first] > code[second]
     left, right = np.where(swap, second, first), np.where(swap, first, second)
     return Duels(
-        systems=names,
+        systems=rankings.systems,
         segments=rankings.segments,
         raters=rankings.raters,
         left=code[left].astype(np.int32),
@@ -106,19 +98,6 @@ def unfold(rankings: Rankings) -> Duels:
         rater=rankings.rater[row[left]],
         row=np.unique(row[left], return_inverse=True)[1],
     )
-
-
-def _split_joined(
-    names: tuple[str, ...], code: NDArray[np.integer]
-) -> tuple[tuple[str, ...], Counts, NDArray[np.int64]]:
-    """Let a row of ``A+B`` be a row of A and a row of B; returns names, old rows and codes."""
-    parts = [n.split("+") if all(p in names for p in n.split("+")) else [n] for n in names]
-    single = tuple(name for name, part in zip(names, parts, strict=True) if len(part) == 1)
-    if len(single) == len(names):
-        return names, np.arange(len(code)), code.astype(np.int64)
-    codes = [positions(part, single) for part in parts]
-    slot = np.repeat(np.arange(len(code)), np.array([len(part) for part in parts])[code])
-    return single, slot, np.concatenate([codes[c] for c in code])
 
 
 def wmt_options(n_battles: int) -> TrueSkillOptions:
@@ -302,7 +281,6 @@ def _placed(score: Floats, draws: Floats | None, by: str, rule: Rule) -> Orderin
 
 
 def _span(drawn: Floats, tail: float, n: int) -> tuple[int, int]:
-    """Return the ranks that a system takes but for the tails; any of n without a resample."""
     if not drawn.size:
         return 1, n
     low = np.quantile(drawn, tail, method="lower")
@@ -340,7 +318,6 @@ def _orderings(duels: Duels) -> agreement.Orderings:
 
 
 def _judge_agreement(duels: Duels, n_resamples: int, rng: np.random.Generator) -> dict[str, Any]:
-    """Agreement of orderings: between judges, and of each judge's repeats."""
     columns = _orderings(duels)
     first, second = rng.spawn(2)
     between = agreement.ranking_agreement(columns, n_resamples=n_resamples, rng=first)
@@ -356,7 +333,6 @@ def _judge_agreement(duels: Duels, n_resamples: int, rng: np.random.Generator) -
 
 
 def _judge_table(duels: Duels, rankings: Rankings) -> Table:
-    """Make a row per judge, the one who agrees least with others first."""
     size = len(duels.raters)
     columns = _orderings(duels)
     sign = columns.outcome.astype(np.int64) + 1
@@ -392,7 +368,6 @@ def _judge_table(duels: Duels, rankings: Rankings) -> Table:
 
 
 def _with_others(group: NDArray[Any], rater: NDArray[Any]) -> NDArray[Any]:
-    """Count for each row the rows of its group that are by other raters."""
     _, whole_group = np.unique(group, return_inverse=True)
     _, of_rater = np.unique(group * (int(rater.max()) + 1) + rater, return_inverse=True)
     return np.asarray(np.bincount(whole_group)[whole_group] - np.bincount(of_rater)[of_rater])

@@ -27,8 +27,8 @@ from steelyard.formats.files import kept
 from steelyard.formats.format import TableFormat
 from steelyard.formats.judged import errors as errorlists
 from steelyard.formats.judged import ratings as directassessment
-from steelyard.formats.load import check_columns, selection
-from steelyard.formats.options import LoadOptions
+from steelyard.formats.load import check_columns
+from steelyard.formats.options import selection
 from steelyard.formats.rawtable import RawTable
 from steelyard.formats.reading import Read, Reading, ask_for_raters, read_all
 from steelyard.human.options import (
@@ -240,7 +240,6 @@ def score_judgements(
 def _finished(
     inputs: Inputs, scorer: Scorer, options: HumanOptions, rng: Rng, why: str = ""
 ) -> HumanScores:
-    """Score inputs, and add what the result rests on."""
     result = scorer.score(inputs, options, generator(rng))
     settings = {
         "protocol": scorer.name, "clusters": options.clusters, "alpha": options.alpha,
@@ -292,7 +291,6 @@ def read_inputs(sources: Sequence[object], scorer: Scorer, options: HumanOptions
 
 
 def _gathered(held: _Held, scorer: Scorer, options: HumanOptions) -> Inputs:
-    """Sort what was read into judgements, and sets of scores and texts."""
     for form, table in held.tables:
         scorer.inspect(form, table, options)
     notes: list[str] = []
@@ -328,7 +326,6 @@ def _gathered(held: _Held, scorer: Scorer, options: HumanOptions) -> Inputs:
 
 
 def _protocol_of(held: _Held, human: str | None) -> tuple[str, str]:
-    """Return the protocol that judgements are of, and what shows it."""
     values = [*held.judged, *(read.value for read in held.reads)]
     protocols = {protocol for value in values for protocol in _shown_by(value, human)}
     if not protocols:
@@ -341,7 +338,6 @@ def _protocol_of(held: _Held, human: str | None) -> tuple[str, str]:
 
 
 def _shown_by(value: object, human: str | None) -> Iterable[tuple[str, str]]:
-    """Yield the protocol of an input; texts and scores show none."""
     if isinstance(value, Rankings):
         yield "rr", "rankings of systems"
     elif isinstance(value, BattleLog):
@@ -359,7 +355,6 @@ def _shown_by(value: object, human: str | None) -> Iterable[tuple[str, str]]:
 
 
 def _known_segments(sets: Sequence[EvalSet]) -> Segments | None:
-    """Put together what sets say of segments; None where there is no set."""
     if not sets:
         return None
     ids = tuple(dict.fromkeys(name for es in sets for name in es.segments.ids))
@@ -421,53 +416,3 @@ def _together(judged: Sequence[Judgements]) -> Judgements | None:
     value = np.concatenate([part.value for part in parts])
     columns |= {"seconds": np.array(columns["seconds"])} if "seconds" in columns else {}
     return Ratings.from_labels(system, segment, rater, value, **columns)
-
-
-def scored_inputs(
-    sources: Sequence[object], protocol: str, load: LoadOptions, rng: Rng = 0
-) -> tuple[list[object], str, tuple[str, ...]]:
-    """Return inputs with raw ratings scored, the name of their score, and warnings.
-
-    The set that replaces the ratings keeps them, so that raters can be drawn from it.
-    """
-    options = HumanOptions(
-        protocol=protocol,
-        where=load.where,
-        ignore=load.ignore,
-        columns=load.columns,
-        format=load.format,
-        lp=load.lp,
-        clusters="none",
-        n_bootstrap=0,
-    )
-    scorer = scorer_of(protocol)
-    scorer.refuse(options)
-    rated: list[object] = []
-    others: list[object] = []
-    held: _Held | None = None
-    for source in sources:
-        part = _read([source], options, whole=len(sources) == 1)
-        if part.reads and all(isinstance(read.value, Ratings) for read in part.reads):
-            rated.append(source)
-            held = part
-        else:
-            others.append(source)
-    if held is None:
-        raise UsageError(f'protocol="{protocol}": no input holds raw ratings')
-    if len(rated) > 1:  # files of one tool are one table, whose rows are settled together
-        held = _read(rated, options)
-    result = _finished(_gathered(held, scorer, options), scorer, options, rng)
-    es = result.rated_set
-    assert es is not None  # protocols of single outputs have scores of them
-    return [es, *others], load.human or result.score, result.warnings
-
-
-def with_costs(es: EvalSet, human: str | None) -> EvalSet:
-    """Return a set whose ratings that are lists of errors have the value that errors cost."""
-    from steelyard.human.ratings import values_of
-
-    ratings = es.ratings.get(human or "")
-    if ratings is None or ratings.errors is None or not np.isnan(ratings.value).all():
-        return es
-    costed = replace(ratings, value=values_of(ratings)[0])
-    return replace(es, ratings={**es.ratings, str(human): costed})

@@ -264,7 +264,6 @@ def system_level(verdicts: Verdicts, people: Opinion, judge: Opinion) -> SystemL
 
 
 def _strengths(verdicts: Verdicts, points: Floats, both: NDArray[np.bool_]) -> Floats:
-    """Return log-strengths; means of points where a system won or lost everything."""
     assert verdicts.left is not None
     assert verdicts.right is not None
     k = len(verdicts.systems)
@@ -562,7 +561,6 @@ def _both_orders(
 
 
 def _abstained(verdicts: Verdicts, judge: Opinion, level: float) -> Estimate:
-    """Return the share of labelled rows without a verdict."""
     labelled = verdicts.labelled
     if not judge.categorical or judge.label is None:
         unit = None if verdicts.unit is None else verdicts.unit[labelled]

@@ -307,7 +307,6 @@ class Correction(Answer):
         yield from (("sureness", text) for text in self._gain_line())
 
     def _mean_line(self) -> Iterator[Statement]:
-        """Yield the mean of all rows, where systems are not ranked."""
         if self.overall is None or len(self.systems) > 1:
             return
         estimate, people, judge = self.overall.estimate, self.overall.people, self.overall.judge
@@ -321,7 +320,6 @@ class Correction(Answer):
             yield "sureness", f"The labels alone give {labels}, the judge alone {judge:.3g}."
 
     def _order(self) -> list[str]:
-        """Return the systems that have a rank, the best first; none without tests."""
         if self.together is None:
             return []
         values = {x.system: x.corrected.estimate.value for x in self.systems}
@@ -350,7 +348,6 @@ class Correction(Answer):
         yield "settled" if apart else "undecided", decision.words()
 
     def _first_line(self) -> Iterator[Statement]:
-        """Yield how many systems could rank first."""
         order = self._order()
         if self.together is None or len(order) < 2 or self.asked is not None:
             return
@@ -522,7 +519,6 @@ def _estimated(
 def _tested(
     parts: Parts, together: Together, asked: CorrectedPair | None
 ) -> tuple[Parts, CorrectedPair | None]:
-    """Add p-values to the pairs, and to the one that was asked for if it is among them."""
     index = {system.system: i for i, system in enumerate(parts.systems)}
 
     def tested(pair: CorrectedPair) -> CorrectedPair:
@@ -535,7 +531,6 @@ def _tested(
 
 
 def _warnings(means: Means, judge: str, parts: Parts, overall: Corrected | None) -> Iterator[str]:
-    """Yield what makes intervals wide, or wrong: the choice of rows, few labels, no verdicts."""
     kind, human, unit = means.sampling.kind, means.human, means.verdicts.unit
     if kind == UNKNOWN:
         yield (
@@ -614,7 +609,6 @@ class Means:
         return SystemRows(rows, human, judge)
 
     def _unit(self, rows: NDArray[np.intp]) -> Codes | None:
-        """Return what these rows share; None where each is alone."""
         unit = None if self.verdicts.unit is None else self.verdicts.unit[rows]
         return None if unit is None or len(np.unique(unit)) == len(unit) else unit
 

@@ -78,7 +78,7 @@ class ReadOptions(Options):
     ) -> Verdicts:
         """Read verdicts from files or frames, or take them as they are."""
         from steelyard.data.verdicts import Verdicts
-        from steelyard.formats.load import selection
+        from steelyard.formats.options import selection
         from steelyard.formats.verdicts.read import VerdictReading, read_verdicts
 
         if len(sources) == 1 and isinstance(sources[0], Verdicts):
@@ -131,7 +131,7 @@ class FamilyOptions(ReadOptions):
 
     def families(self, verdicts: Verdicts) -> dict[str, str]:
         """Return the patterns of systems by judge, after checking that the judges exist."""
-        from steelyard.formats.load import selection
+        from steelyard.formats.options import selection
 
         expected = "judges and patterns of systems, as {'gpt-4': 'gpt-*'}"
         patterns = dict(selection(self.own, "own", expected))
@@ -192,15 +192,7 @@ class PlanOptions(OneJudgeOptions):
     kappa: float | None = number(
         None, "Half-width of the interval of kappa.", least=0, strict=True, metavar="H"
     )
-    accuracy: float | None = fraction(
-        None, "Accuracy that the judge must be shown to exceed.", metavar="A"
-    )
-    pair: Collection[str] | None = names(None, "Two systems to separate.")
-    difference: float | None = number(
-        None, "How far they are apart; by default as far as the labels so far say.", metavar="D"
-    )
     budget: int | None = whole(None, "How many rows to label next.", least=1, metavar="N")
-    power: float = fraction(0.8, "Probability with which a difference is detected.")
     level: float = _level()
 
 

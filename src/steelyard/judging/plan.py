@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterator
-from dataclasses import dataclass, replace
+from collections.abc import Iterator
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -19,16 +19,13 @@ from steelyard.core.table import Cell, Column, Frame, Table
 from steelyard.core.text import plural
 from steelyard.data.verdicts import Opinion, Verdicts
 from steelyard.judging.card import Answer, percent
-from steelyard.judging.correction import RANDOM, Means, Sampling
-from steelyard.judging.options import PlanOptions, checked_pair
+from steelyard.judging.options import PlanOptions
 from steelyard.stats.arrays import Floats
 from steelyard.stats.correlation import cell_pearson
-from steelyard.stats.judged.agreement import LabelAgreement, label_agreement
+from steelyard.stats.judged.agreement import label_agreement
 from steelyard.stats.prediction_powered.labels import (
     labels_for_half_width,
     labels_for_kappa,
-    labels_to_pass,
-    labels_to_separate,
     next_probabilities,
 )
 from steelyard.stats.prediction_powered.mean import FEWEST, with_every_verdict
@@ -42,7 +39,7 @@ _USUAL = 0.05  # half-width that is planned for where nothing is asked
 class Need(Record):
     """How many labels a question needs: with the judge, and with annotators alone.
 
-    None is more than there are rows (or, of an accuracy, no number at all); ``why`` says so.
+    None is more than there are rows; ``why`` says so.
     ``have`` is how many labels of this kind there are.
     """
 
@@ -171,13 +168,17 @@ def plan_labels(*sources: Any, options: PlanOptions, rng: Rng = 0) -> LabelPlan:
     if n_judged < total:
         missing = plural(total - n_judged, "row")
         notes.append(f"{missing} without a verdict count: they can be labelled like all others")
-    # A correction uses labels of rows without a verdict too, so the plan counts these rows.
-    planner = _Planner(
-        verdicts, replace(judge, value=with_every_verdict(judge.value)), human, options
-    )
     labelled = ~np.isnan(human)
-    rho = _rho(human[labelled], planner.judge.value[labelled])
+    # A correction uses labels of rows without a verdict too, so the plan counts these rows.
+    rho = _rho(human[labelled], with_every_verdict(judge.value)[labelled])
     spread = _spread(human[labelled], judge.value[judged], notes)
+    half, needs = options.half_width, []
+    if half is None and options.kappa is None and options.budget is None:
+        half = _USUAL
+    if half is not None:
+        needs.append(_mean_within(half, spread, rho, human, options.level))
+    if options.kappa is not None:
+        needs.append(_kappa_within(options.kappa, verdicts, judge, options.level))
     rows, n_next = None, 0
     if options.budget is not None:
         rows, n_next = rows_to_label(verdicts, judge, human, options.budget, stream)
@@ -192,7 +193,7 @@ def plan_labels(*sources: Any, options: PlanOptions, rng: Rng = 0) -> LabelPlan:
         n_labelled=int(labelled.sum()),
         rho=rho,
         spread=spread,
-        needs=tuple(planner.needs(rho, spread)),
+        needs=tuple(needs),
         rows=rows,
         n_next=n_next,
         notes=tuple(notes),
@@ -215,100 +216,30 @@ def _spread(y: Floats, judged: Floats, notes: list[str]) -> float:
 
 
 def _helpful(rho: float) -> float:
-    """Return the correlation that helps: none where it is unknown or negative."""
     return 0.0 if math.isnan(rho) else max(rho, 0.0)
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class _Planner:
-    """What is known so far, and the questions."""
+def _mean_within(half: float, spread: float, rho: float, human: Floats, level: float) -> Need:
+    with_judge, alone = (
+        labels_for_half_width(spread, x, half, len(human), level=level)
+        for x in (_helpful(rho), 0.0)
+    )
+    why = None if with_judge else f"not even with all {len(human):,} rows labelled"
+    have = int((~np.isnan(human)).sum())
+    return Need(f"A mean within {half:g}", with_judge, alone, have, why)
 
-    verdicts: Verdicts
-    judge: Opinion
-    human: Floats
-    options: PlanOptions
 
-    def needs(self, rho: float, spread: float) -> Iterator[Need]:
-        """Yield an answer to each question."""
-        options, total = self.options, len(self.human)
-        asked = (options.kappa, options.accuracy, options.pair, options.budget)
-        half = options.half_width
-        if half is None and all(value is None for value in asked):
-            half = _USUAL
-        if half is not None:
-            with_judge, alone = (
-                labels_for_half_width(spread, x, half, total, level=options.level)
-                for x in (_helpful(rho), 0.0)
-            )
-            why = None if with_judge else f"not even with all {total:,} rows labelled"
-            have = int((~np.isnan(self.human)).sum())
-            yield Need(f"A mean within {half:g}", with_judge, alone, have, why)
-        if options.kappa is not None:
-            yield self._of_labels(f"Kappa within {options.kappa:g}", self._kappa)
-        if options.accuracy is not None:
-            question = f"To show an accuracy above {options.accuracy:g}"
-            yield self._of_labels(question, self._accuracy)
-        if options.pair is not None:
-            yield self._separated(tuple(options.pair))
-
-    def _of_labels(
-        self, question: str, answer: Callable[[LabelAgreement], tuple[int | None, str]]
-    ) -> Need:
-        """Answer a question about agreement of labels, from the pilot."""
-        verdicts, judge = self.verdicts, self.judge
-        if verdicts.people().label is None or judge.label is None or not judge.categorical:
-            return Need(question, None, None, why="verdicts are scores, no labels")
-        pilot = label_agreement(verdicts.people_shares(), judge.label, len(verdicts.categories),
-                                unit=verdicts.unit, level=self.options.level)  # fmt: skip
-        needed, why = answer(pilot)
-        return Need(question, needed, None, pilot.n if not why or needed else 0, why or None)
-
-    def _kappa(self, pilot: LabelAgreement) -> tuple[int | None, str]:
-        kappa, half = pilot.kappa, self.options.kappa
-        if not kappa.se > 0 or half is None:
-            return None, f"no pilot: {kappa.why or 'kappa has no error yet'}"
-        return labels_for_kappa(kappa.se, pilot.n, half, level=self.options.level), ""
-
-    def _accuracy(self, pilot: LabelAgreement) -> tuple[int | None, str]:
-        accuracy, limit = pilot.accuracy, self.options.accuracy
-        if limit is None or not accuracy.known or not 0 < accuracy.value < 1:
-            return None, f"no pilot: {accuracy.why or 'labels do not differ yet'}"
-        if accuracy.value <= limit:
-            so_far = percent(accuracy.value)
-            return None, f"it agrees in {so_far} so far, which no number of labels makes more"
-        power, level = self.options.power, self.options.level
-        needed = labels_to_pass(accuracy.value, limit, power=power, level=level)
-        return needed, "" if needed else "more than 20,000 labels"
-
-    def _separated(self, names: tuple[str, ...]) -> Need:
-        """Return the labels that separate two systems, from their differences on the same items."""
-        verdicts, options = self.verdicts, self.options
-        names = checked_pair(names, verdicts.systems)
-        means = Means(verdicts, self.human, self.judge.value, Sampling(RANDOM), options.level)
-        part = means.differences(*(verdicts.systems.index(name) for name in names))
-        question = f"To separate {names[0]} and {names[1]}"
-        both = ~(np.isnan(part.human) | np.isnan(part.judge))
-        total, n_both = int((~np.isnan(part.judge)).sum()), int(both.sum())
-        if total < 2:
-            return Need(question, None, None, why="the judge saw both on fewer than two items")
-        apart = options.difference
-        if apart is None and n_both < FEWEST:
-            labels = plural(n_both, "label")
-            why = f"{labels} of both: how far they are apart is not known (difference=D)"
-            return Need(question, None, None, why=why)
-        apart = float(part.human[both].mean()) if apart is None else apart
-        if apart == 0:
-            return Need(question, None, None, why="labels so far see no difference at all")
-        rho = _rho(part.human[both], part.judge[both])
-        spread = _spread(part.human[both], part.judge[~np.isnan(part.judge)], [])
-        with_judge, alone = (
-            labels_to_separate(apart, spread, x, total, power=options.power, level=options.level)
-            for x in (_helpful(rho), 0.0)
-        )
-        what = "items with labels of both" if verdicts.kind == "points" else "battles of the two"
-        beyond = None if with_judge else f"not even with all {total:,} labelled"
-        question = f"{question}, {abs(apart):.2g} apart ({what})"
-        return Need(question, with_judge, alone, n_both, beyond)
+def _kappa_within(half: float, verdicts: Verdicts, judge: Opinion, level: float) -> Need:
+    question = f"Kappa within {half:g}"
+    if verdicts.people().label is None or judge.label is None or not judge.categorical:
+        return Need(question, None, None, why="verdicts are scores, no labels")
+    pilot = label_agreement(verdicts.people_shares(), judge.label, len(verdicts.categories),
+                            unit=verdicts.unit, level=level)  # fmt: skip
+    if not pilot.kappa.se > 0:
+        why = f"no pilot: {pilot.kappa.why or 'kappa has no error yet'}"
+        return Need(question, None, None, why=why)
+    needed = labels_for_kappa(pilot.kappa.se, pilot.n, half, level=level)
+    return Need(question, needed, None, pilot.n)
 
 
 def rows_to_label(

@@ -33,6 +33,7 @@ from typing import Any
 
 import numpy as np
 
+from steelyard.comparison.options import FAILS, HOLDS, UNDECIDED, Checked, check, parse
 from steelyard.core.display import Statement, named, one_line
 from steelyard.core.options import check_names, keywords
 from steelyard.core.provenance import Provenance, origin
@@ -48,7 +49,6 @@ from steelyard.judging.card import (
     percent,
     with_interval,
 )
-from steelyard.judging.gate import FAILS, HOLDS, UNDECIDED, Checked, check, parse
 from steelyard.judging.options import JudgeOptions
 from steelyard.stats.judged.agreement import CONSTANT_JUDGE
 from steelyard.stats.judged.alt_test import AltTest, best_constant
@@ -316,7 +316,6 @@ _SHORT = {
 
 
 def _cells(card: JudgeCard, word: str) -> tuple[Cell, ...]:
-    """Return the row of a judge; None where there is no number."""
     main = card.accuracy if card.agreement is not None else card.rho
     ceiling, rule, gap, position = card.ceiling, card.best_rule, card.systems.gap, card.position
     cells: tuple[Any, ...] = (
@@ -354,7 +353,6 @@ class JudgeReport(Answer):
         return one_line(self, f"of {rows}, {labelled:,} labelled; {judges}")
 
     def _judges(self) -> list[_Words]:
-        """Return the judges, those of the best class first."""
         order = (*CLASSES, TOO_LITTLE)
         judges = [
             _Words(card, verdict, self.verdicts)
@@ -407,7 +405,6 @@ class JudgeReport(Answer):
         return [*self.headline(), *paragraphs, *self._constant_line(), *self._worth_line()]
 
     def _constant_line(self) -> list[str]:
-        """Return that a constant verdict beats judges in the alternative annotator test."""
         if self.constant is None or not self.constant[1].advantage.known:
             return []
         label, best = self.constant[0], self.constant[1].advantage.value
@@ -431,7 +428,6 @@ class JudgeReport(Answer):
         return max(cards, key=lambda card: (card.worth, card.name)) if cards else None
 
     def _worth_line(self) -> list[str]:
-        """Return how many labels the best judge saves."""
         best = self.best_with_labels()
         if best is None:
             return []
@@ -506,7 +502,6 @@ class JudgeReport(Answer):
         }
 
     def _design_effect(self) -> float:
-        """Return how much noisier agreement is than that of independent rows."""
         accuracies = [card.accuracy for card in self.cards if card.accuracy.se > 0]
         if not accuracies:
             return math.nan
@@ -579,7 +574,6 @@ def _unless_empty(checked: Checked, card: JudgeCard) -> Checked:
 
 
 def _best_constant(verdicts: Verdicts, options: JudgeOptions) -> tuple[str, AltTest] | None:
-    """Return the best constant verdict in the alternative annotator test."""
     if len(verdicts.raters) < 2:
         return None
     raters, scoring = annotators_as_numbers(verdicts)

@@ -12,14 +12,12 @@ if TYPE_CHECKING:
     from steelyard.kobe.metric import kobe_metric as kobe_metric
     from steelyard.kobe.metric import score as score
     from steelyard.kobe.options import KobeOptions as KobeOptions
-    from steelyard.kobe.options import LinkOptions as LinkOptions
     from steelyard.kobe.report import KobeReport as KobeReport
 
 _HOME = {
     "DictionaryLinker": "steelyard.kobe.linking.linker",
     "KobeOptions": "steelyard.kobe.options",
     "KobeReport": "steelyard.kobe.report",
-    "LinkOptions": "steelyard.kobe.options",
     "annotate": "steelyard.kobe.metric",
     "kobe_metric": "steelyard.kobe.metric",
     "score": "steelyard.kobe.metric",

@@ -16,10 +16,8 @@ from dataclasses import dataclass, field
 from functools import cache, cached_property
 from importlib.resources import files
 from itertools import pairwise
-from typing import Any, ClassVar, Literal, NamedTuple
+from typing import Literal, NamedTuple
 
-from steelyard.core.display import Record, keys
-from steelyard.core.text import listed, plural
 from steelyard.kobe.explaining import EntityNames, Evidence, Finding, explain, is_unknown
 from steelyard.kobe.matching import Pairs
 from steelyard.kobe.mention import LinkedTexts, Linker, Mention
@@ -165,16 +163,14 @@ def is_disputed(evidence: Evidence, group: str, *, unknown: bool = False) -> boo
 
 @dataclass(frozen=True, slots=True)
 class Model:
-    """The weights, where to cut, and how many alarms above the cut were real.
+    """The weights, and where to cut.
 
     ``weights`` hold where there is nothing to compare with, ``compared`` (by default the same)
-    where there is a human translation or several other systems. ``measured`` has, per situation,
-    how many alarms were ``judged``, how many were ``real``, and ``on`` which texts.
+    where there is a human translation or several other systems.
     """
 
     weights: Mapping[str, float]
     cut: Mapping[str, float]
-    measured: Mapping[str, Mapping[str, Any]]
     compared: Mapping[str, float] | None = None
 
     def __call__(self, finding: Finding, values: Mapping[str, float]) -> float:
@@ -192,112 +188,17 @@ class Model:
         sure = 1 / (1 + math.exp(-score))
         return min(sure, _DISPUTED) if capped else sure
 
-    def expected(self, references: int, others: int) -> str:
-        """Say what alarms rest on, and how many of them were real elsewhere.
-
-        Examples
-        --------
-        >>> model = Model({}, {}, {})
-        >>> model.expected(1, 8), model.expected(0, 0)
-        ('with a reference and 8 other systems', 'without a reference or other systems')
-        """
-        people = "a reference" if references == 1 else f"{references} references"
-        parts = [people] * (references > 0) + [plural(others, "other system")] * (others > 0)
-        text = f"with {' and '.join(parts)}" if parts else "without a reference or other systems"
-        counts = self.measured.get(situation(references, others))
-        if counts is None:
-            return text
-        tenths = round(10 * counts["real"] / counts["judged"])
-        return f"{text}: about {tenths} in 10 of the alarms shown were real on {counts['on']}"
-
 
 @cache
 def model() -> Model:
     """Read the weights from the file beside this one."""
     table = tomllib.loads(files("steelyard.kobe").joinpath(FILE).read_text(encoding="utf-8"))
-    return Model(table["weights"], table["cut"], table.get("measured", {}), table.get("compared"))
+    return Model(table["weights"], table["cut"], table.get("compared"))
 
 
-# -- alarms
-
-_WHOLE = 3  # entities of a segment that, all lost, are one alarm
-_SOME = 3  # of a list that a cell names
+# -- what happened to every entity
 
 Row = tuple[Finding, ...]
-
-
-@dataclass(frozen=True, slots=True)
-class Alarm(Record):
-    """One thing to look at: a finding, or all of a segment of which nothing is left."""
-
-    json_keys: ClassVar[Mapping[str, str]] = keys(
-        "system segment what group source output confidence why"
-    )
-
-    system: str
-    at: int
-    segment: str
-    findings: tuple[Finding, ...]
-
-    @property
-    def confidence(self) -> float:
-        """The probability of an error."""
-        return round(max(f.sureness for f in self.findings), 3)
-
-    @property
-    def group(self) -> str:
-        """The group of the first entity."""
-        return self.findings[0].mention.group
-
-    @property
-    def what(self) -> str:
-        """What happened to which kind of entity."""
-        first, kind = self.findings[0], str(self.findings[0].kind)
-        if len(self.findings) > 1:
-            return f"{len(self.findings)} lost"
-        if first.repeated and kind != "changed":
-            kind = "more of" if kind == "added" else "fewer of"
-        return f"{kind} {first.mention.category}"
-
-    @property
-    def source(self) -> str | None:
-        """The forms of the source."""
-        return listed([f.source.text for f in self.findings if f.source], _SOME) or None
-
-    @property
-    def output(self) -> str | None:
-        """The forms of the output."""
-        return listed([f.output.text for f in self.findings if f.output], _SOME) or None
-
-    @property
-    def why(self) -> str:
-        """What speaks for an error."""
-        return why(max(self.findings, key=lambda f: f.sureness))
-
-
-def why(finding: Finding) -> str:
-    """Say in a few words what speaks for an alarm.
-
-    Examples
-    --------
-    >>> wien, rome = Mention(0, 4, "Wien", 1, "city"), Mention(0, 4, "Rome", 2, "city")
-    >>> why(Finding("lost", wien, None, evidence=Evidence(8, 9, 1, 1)))
-    'kept by 8 of 9 others and the reference'
-    >>> why(Finding("changed", wien, rome)), why(Finding("lost", wien, None))
-    ('another city is there', 'not in the output')
-    """
-    evidence = finding.evidence or Evidence()
-    sides = [f"{evidence.kept} of {evidence.others} others"] if evidence.kept else []
-    sides += ["the reference"] if evidence.kept_references else []
-    if sides:
-        return f"{'not in' if finding.kind == 'added' else 'kept by'} {' and '.join(sides)}"
-    reasons = {
-        "changed": f"another {finding.output.category if finding.output else ''} is there",
-        "copied": "left as it is in the source",
-        "added": "not in the source",
-    }
-    lost = "not as often as in the source" if finding.repeated else "not in the output"
-    return reasons.get(finding.kind, lost)
 
 
 @dataclass(frozen=True, eq=False)
@@ -345,11 +246,6 @@ class Explanation:
         """The confidence from which on alarms are shown by default."""
         return self.model.cut[situation(*self._compared)]
 
-    @property
-    def rests_on(self) -> str:
-        """What alarms are compared with, and how many were real elsewhere."""
-        return self.model.expected(*self._compared)
-
     @cached_property
     def rows(self) -> dict[str, list[Row | None]]:
         """Per output and segment, a finding per mention of the source, then what was added."""
@@ -381,7 +277,6 @@ class Explanation:
         )  # fmt: skip
 
     def _weigh(self, rows: Mapping[str, Sequence[Row | None]], name: str, at: int, row: Row) -> Row:
-        """Give each alarm of an output its evidence and confidence."""
         around = self._around(row, self.linked.outputs[name][at] or "")
         weighed = []
         for place, finding in enumerate(row):
@@ -418,7 +313,6 @@ class Explanation:
         place: int,
         alarm: Finding,
     ) -> Evidence:
-        """Count the other outputs of a segment that do not raise the same alarm."""
         rival = alarm.output if alarm.kind == "changed" else None
         kept, present = [0, 0], [0, 0]  # of systems, and of references
         rivals = 0
@@ -464,28 +358,8 @@ class Explanation:
             for finding in row:
                 yield name, at, finding
 
-    def alarms(self, cut: float) -> list[Alarm]:
-        """Return alarms from a confidence on, the surest first.
-
-        If an output has none of three entities or more, because it is empty, cut off or in another
-        language, that is one alarm.
-        """
-        alarms = []
-        for name, at, text, row in self.texts(self.systems):
-            shown = [f for f in row if f.is_alarm and f.sureness >= cut]
-            if not shown:
-                continue
-            gone = [f for f in shown if f.kind in ("lost", "copied")]
-            parts: list[Row] = [(f,) for f in shown]
-            if len(gone) >= _WHOLE and not self._around(row, text).kept:
-                parts = [tuple(gone), *((f,) for f in shown if f not in gone)]
-            alarms += [Alarm(name, at, self.linked.ids[at], part) for part in parts]
-        order = {name: place for place, name in enumerate(self.systems)}
-        return sorted(alarms, key=lambda a: (-a.confidence, order[a.system], a.at))
-
 
 def _keeps(other: Finding, alarm: Finding) -> bool:
-    """Whether another output keeps what an alarm is about."""
     if other.kind == "copied":
         return alarm.kind != "copied"
     return other.kind == "found" or (other.repeated and not alarm.repeated)

@@ -1,4 +1,4 @@
-"""Links made elsewhere: the authors' release, JSON of any linker, linkers of other packages.
+"""Links made elsewhere: the authors' release, JSON of any linker.
 
 The release counts the start of a mention in bytes and its length in characters, and repeats and
 nests mentions. Only the spans are corrected: counts must not change.
@@ -6,20 +6,16 @@ nests mentions. Only the spans are corrected: counts must not change.
 
 from __future__ import annotations
 
-import re
-from collections.abc import Iterable, Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Iterable, Sequence
 from dataclasses import replace
-from importlib.metadata import EntryPoint, entry_points
 from pathlib import Path
 
-from steelyard.core.errors import InputError, UsageError, hint
+from steelyard.core.errors import InputError, UsageError
 from steelyard.core.provenance import InputFile
-from steelyard.core.text import listed, plural
-from steelyard.formats.cells import brief
+from steelyard.core.text import listed
 from steelyard.formats.entities import EntityAnnotations, Sentence
 from steelyard.formats.reading import Reading, read_all
-from steelyard.kobe.mention import Id, Linker, Mention, Mentions
+from steelyard.kobe.mention import Id, Mention, Mentions
 
 
 def read_annotations(path: str | Path, lp: str | None = None) -> EntityAnnotations:
@@ -72,6 +68,32 @@ def linked(annotations: EntityAnnotations) -> dict[str, list[Mentions]]:
     }
 
 
+def entity_counts(
+    sources: Sequence[Mentions] | None, references: Sequence[Mentions] | None
+) -> tuple[int | None, ...]:
+    """Count entities as the paper's table does; None for what needs a side that is not there.
+
+    They are sentences, source sentences with entities, entities of sources and of references, then
+    distinct ones of sources, of references, and of both.
+
+    Examples
+    --------
+    >>> a, b = Mention(0, 1, "a", "a"), Mention(1, 2, "b", "b")
+    >>> entity_counts([(a, a), ()], [(a, b), (b,)]), entity_counts(None, [(a, a), ()])
+    ((2, 1, 2, 3, 1, 2, 1), (2, None, None, 2, None, 1, None))
+    """
+    sides = (sources, references)
+    distinct = [None if side is None else {m.id for row in side for m in row} for side in sides]
+    one, two = distinct
+    return (
+        len(sources or references or ()),
+        None if sources is None else sum(map(bool, sources)),
+        *(None if side is None else sum(map(len, side)) for side in sides),
+        *(None if ids is None else len(ids) for ids in distinct),
+        None if one is None or two is None else len(one & two),
+    )
+
+
 class AnnotatedLinker:
     """A linker that looks texts up in annotations.
 
@@ -93,8 +115,6 @@ class AnnotatedLinker:
         self._notes: tuple[str, ...] = ()
         self._rows: dict[str, tuple[Sentence, ...]] = {}
         self._sentences: dict[str, Sentence] = {}
-        self._ambiguous: set[str] = set()  # texts with several lists of mentions
-        self._looked_up: set[str] = set()  # ... that were looked up
         self._by_text: dict[str, None] = {}  # rows that are not annotated under their name
         for each in annotations:
             self.inputs += each.inputs
@@ -102,9 +122,7 @@ class AnnotatedLinker:
             for name, sentences in each.systems.items():
                 self._rows.setdefault(name, sentences)
                 for sentence in sentences:
-                    first = self._sentences.setdefault(sentence.text, sentence)
-                    if first.mentions != sentence.mentions:
-                        self._ambiguous.add(sentence.text)
+                    self._sentences.setdefault(sentence.text, sentence)
 
     @classmethod
     def of(cls, links: EntityAnnotations | str | Path, lp: str | None = None) -> AnnotatedLinker:
@@ -141,7 +159,6 @@ class AnnotatedLinker:
         for number, text in enumerate(texts, 1):
             if text not in self._sentences and not (empty and not text):
                 raise UsageError(f"text {number} {missing}: '{text[:60]}'")
-        self._looked_up |= self._ambiguous.intersection(texts)
         nothing = Sentence("", ())
         return [mentions_of(self._sentences.get(text, nothing)) for text in texts]
 
@@ -152,103 +169,8 @@ class AnnotatedLinker:
             names = listed([f"'{row}'" for row in self._by_text])
             note = f"links of {names} are found by text, not by name"
             notes.append(f"{note}: each sentence has those of the first one that reads the same")
-        if self._looked_up:
-            n = plural(len(self._looked_up), "text")
-            notes.append(f"{n} with several links in different places: the first are taken")
         return tuple(notes)
 
     def name(self, entity: Id) -> str:
         """Return the id of the annotations."""
         return str(entity)
-
-
-# -- linkers of other packages
-
-#: The group of entry points by which packages add linkers.
-GROUP = "steelyard.linkers"
-_OBJECT = re.compile(r"\w+(\.\w+)*:\w+(\.\w+)*")
-
-
-def named_linker(name: str) -> Linker:
-    """Load a linker that a package has added to :data:`GROUP`, or ``module:object``.
-
-    What is loaded is a linker, or a function or class without arguments that gives one.
-
-    Examples
-    --------
-    >>> named_linker("nobody")
-    Traceback (most recent call last):
-    steelyard.core.errors.UsageError: no linker 'nobody': expected the name of one that a package...
-    """
-    added = {point.name: point for point in entry_points(group=GROUP)}
-    if name not in added and not _OBJECT.fullmatch(name):
-        expected = "expected the name of one that a package adds, or MODULE:OBJECT"
-        raise UsageError(f"no linker '{name}': {expected}; {hint(name, added)}")
-    point = added.get(name) or EntryPoint(name, name, GROUP)
-    with _one_line(name, f"can't be loaded from {point.value}"):
-        loaded = point.load()
-        made = loaded if isinstance(loaded, Linker) and not isinstance(loaded, type) else loaded()
-    if not isinstance(made, Linker) or not isinstance(made.signature, str):
-        kind = type(made).__name__
-        raise UsageError(f"linker '{name}': a {kind} has no signature, link and name")
-    return ForeignLinker(name, made)
-
-
-@contextmanager
-def _one_line(name: str, what: str) -> Iterator[None]:
-    """Turn whatever foreign code raises into one line; it may even try to end the process."""
-    try:
-        yield
-    except (Exception, SystemExit) as error:
-        words = " ".join(str(error).split())
-        raise UsageError(f"linker '{name}': {what}: {type(error).__name__} {words}") from error
-
-
-class ForeignLinker:
-    """A linker of another package, whose answers are checked.
-
-    Examples
-    --------
-    >>> class Forgetful:
-    ...     signature, link, name = "x", lambda self, texts, lang, other: [], str
-    >>> ForeignLinker("mine:Forgetful", Forgetful()).link(["Wien"], "de", "en")
-    Traceback (most recent call last):
-    steelyard.core.errors.UsageError: linker 'mine:Forgetful': link gives 0 lists for 1 text...
-    """
-
-    def __init__(self, name: str, linker: Linker) -> None:
-        self._name, self._linker, self.signature = name, linker, linker.signature
-
-    def link(self, texts: Sequence[str], lang: str, other: str) -> list[Mentions]:
-        """Let it find the mentions, and check that they are mentions of the texts."""
-        with _one_line(self._name, "link fails"):
-            rows = [tuple(row) for row in self._linker.link(texts, lang, other)]
-        what = ""
-        if len(rows) != len(texts):
-            what = f"link gives {plural(len(rows), 'list')} for {plural(len(texts), 'text')}"
-        for row, text in zip(rows, texts, strict=False):
-            for mention in row:
-                if not _is_sound(mention, text):
-                    what = what or f"link gives {brief(mention)}, expected a Mention in the text"
-        if what:
-            raise UsageError(f"linker '{self._name}': {what}")
-        return rows
-
-    def name(self, entity: Id) -> str:
-        """Ask it what the outside calls an entity."""
-        with _one_line(self._name, "name fails"):
-            return str(self._linker.name(entity))
-
-
-def _is_sound(mention: object, text: str) -> bool:
-    """Tell whether a mention is one, and in the text."""
-    if not isinstance(mention, Mention) or not isinstance(mention.candidates, tuple):
-        return False
-    ids, words = (mention.id, *mention.candidates), (mention.text, mention.category)
-    return (
-        isinstance(mention.start, int)
-        and isinstance(mention.end, int)
-        and 0 <= mention.start <= mention.end <= len(text)
-        and all(isinstance(id_, (int, str)) for id_ in ids)
-        and all(isinstance(word, str) for word in words)
-    )

@@ -22,7 +22,7 @@ from steelyard.kobe.languages import LanguageFilter, script, scripts
 from steelyard.kobe.linking.linker import link_set, make_linker
 from steelyard.kobe.linking.terms import TermPair, terms
 from steelyard.kobe.metric import explained
-from steelyard.kobe.options import KobeOptions, LinkOptions
+from steelyard.kobe.options import KobeOptions
 
 KINDS = ("number", "date", "name", "term", "forbidden", "untranslatable", "placeholder", "empty",
          "untranslated")  # fmt: skip
@@ -185,8 +185,12 @@ def _terms(
 ) -> Iterator[Candidate]:
     findings = terms(source, output, glossary, segment)
     banned = {finding.source for finding in findings if finding.kind == "forbidden"}
+    # What is said once need not be repeated: a pronoun will do.
+    kept = {f.source.id for f in findings if f.kind == "kept" and f.source is not None}
     for finding in findings:
-        if finding.kind == "forbidden" or (finding.kind != "kept" and finding.source not in banned):
+        source_id = None if finding.source is None else finding.source.id
+        lost = finding.kind == "term" and source_id not in kept and finding.source not in banned
+        if lost or finding.kind in ("forbidden", "untranslatable"):
             term = None if finding.source is None else finding.source.text
             there = None if finding.output is None else finding.output.text
             expected = " | ".join(finding.expected) or None
@@ -197,9 +201,9 @@ def _entities(
     es: EvalSet, src: str, tgt: str, kb: object, *, skip_terms: bool
 ) -> Iterator[Candidate]:
     """Yield the alarms of KoBE: numbers, dates and names that are lost, changed or added."""
-    linker = make_linker(kb, LinkOptions())
+    linker = make_linker(kb)
     options = KobeOptions().settled()
-    explanation = explained(link_set(es, (src, tgt), options, linker), linker, (src, tgt), options)
+    explanation = explained(link_set(es, (src, tgt), options, linker), linker, (src, tgt))
     for name, at, finding in explanation.findings(explanation.systems):
         kind = _GROUPS.get(finding.mention.group)
         if not finding.is_alarm or kind is None or (kind == "term" and skip_terms):

@@ -183,7 +183,6 @@ class EntityNames:
 
 # -- text of the output that is not linked
 
-_PARTS = re.compile(r"[\s·・‧]+")  # between the parts of a person's name
 _LEAST = 3  # letters of a name that is searched as it is
 _DERIVED, _ENDING = 5, 4  # letters that a derived word shares with a name, and that it may lack
 _COUNTED = ("ordinal", "date")  # written with letters or a dot, or without: 24th, 24.
@@ -194,7 +193,7 @@ _UNSPACED = "\u0e00"  # scripts from here on are mostly written without blanks
 def _find_unlinked(
     mention: Mention, output: str, used: Spans, linked: Spans, names: EntityNames
 ) -> Mention | None:
-    """Find digits, a name of the target language, a surname, or a derived word in an output.
+    """Find digits, a name of the target language, or a derived word in an output.
 
     ``used`` are the spans of paired mentions, ``linked`` those of all mentions.
     """
@@ -202,7 +201,7 @@ def _find_unlinked(
     if plain or mention.category in _COUNTED:
         return _find_digits(mention, output, used)
     forms = names.of(mention)
-    for form in (*forms, *_surnames(mention, forms)):
+    for form in forms:
         if len(form) >= _LEAST or form.isupper() or form[:1] >= _UNSPACED:
             place = _find_form(form, output, used, mention, "literal")
             if place is not None:
@@ -221,29 +220,8 @@ def _placed(
     return mention._replace(start=start, end=end, text=output[start:end], rule=rule)
 
 
-def _surnames(mention: Mention, names: Iterable[str]) -> list[str]:
-    """Return the last words of the names of a person or a currency.
-
-    Examples
-    --------
-    >>> _surnames(Mention(0, 13, "Ангелу Меркель", 1, "person"), ["Angela Merkel", "Merkel"])
-    ['Меркель', 'Merkel']
-    """
-    if mention.category not in ("person", "currency"):
-        return []
-    parts = [_PARTS.split(name.strip()) for name in (mention.text, *names)]
-    return list(dict.fromkeys(p[-1] for p in parts if len(p) > 1 and len(p[-1]) > 1))
-
-
 def _find_derived(name: str, output: str, linked: Spans, mention: Mention) -> Mention | None:
-    """Find a word that begins like a name and has no link: Libyan, Sonntagsfahrt.
-
-    Examples
-    --------
-    >>> a = Mention(0, 1, "a", "a", "country")
-    >>> [_find_derived(name, "Viennese", [], a) is None for name in ("Vienna", "Viet Nam")]
-    [False, True]
-    """
+    """Find a word that begins like a name and has no link: Libyan, Sonntagsfahrt."""
     if len(name) < _DERIVED or name[:1] >= _UNSPACED or mention.group == "term":
         return None
     ending = _ENDING if mention.group in ("place", "name") else 0
@@ -256,14 +234,7 @@ def _find_derived(name: str, output: str, linked: Spans, mention: Mention) -> Me
 
 
 def _find_digits(mention: Mention, output: str, used: Spans) -> Mention | None:
-    """Find the same digits, also in a word (A320) or beside a hyphen, but not in a longer number.
-
-    Examples
-    --------
-    >>> five = Mention(0, 1, "5", "num:5", "number")
-    >>> [bool(_find_digits(five, text, [])) for text in ("5G", "5-6", "4.5", "55", "5,1", "5, 6")]
-    [True, True, False, False, False, True]
-    """
+    """Find the same digits, also in a word (A320), but not in a longer number."""
     wanted = _western_digits(mention.text).strip()
     if mention.category in _COUNTED:
         wanted = "".join(c for c in wanted if c.isdecimal())
@@ -284,14 +255,7 @@ def _western_digits(text: str) -> str:
 
 
 def _find_form(form: str, output: str, used: Spans, mention: Mention, rule: str) -> Mention | None:
-    """Find a form as whole words; it may be in capitals (KIEV), or lack some if it is long.
-
-    Examples
-    --------
-    >>> a = Mention(0, 1, "a", "a", "city")
-    >>> [bool(_find_form("Kiev", text, [], a, "")) for text in ("KIEV -", "kiev", "丨Kiev")]
-    [True, False, True]
-    """
+    """Find a form as whole words; it may be in capitals (KIEV), or lack some if it is long."""
     if not any(c.isalpha() for c in form):
         return None
     text, wanted = output.lower(), form.lower()
@@ -316,7 +280,6 @@ def _find_form(form: str, output: str, used: Spans, mention: Mention, rule: str)
 
 
 def _goes_on(beside: str, letter: str) -> bool:
-    """Whether a word goes on beside one of its letters."""
     return beside.isalnum() and letter.isalnum() and (beside < _UNSPACED or letter >= _UNSPACED)
 
 
@@ -350,7 +313,6 @@ def is_unknown(mention: Mention) -> bool:
 
 
 def _takes_unknown(mention: Mention) -> bool:
-    """Whether a name that is not in the base may replace a mention."""
     return mention.group == "name" or mention.category in _SMALL_PLACES
 
 
@@ -534,7 +496,6 @@ class _Segment:
                 self.free = [m for m in self.free if m.end <= start or end <= m.start]
 
     def _may_be_copied(self, mention: Mention) -> bool:
-        """Whether a form of the source is right in the output."""
         if self.same_language or not self.names.lang:
             return self.same_language
         if mention.tier == "name" or mention.group == "name":
@@ -542,7 +503,6 @@ class _Segment:
         return not self.foreign and self.names.fits(mention)
 
     def _find_replaced(self) -> None:
-        """Match open mentions with other entities of the output, and unknown names."""
         wanted = self._readings(range(len(self.source)))
         new = [m for m in self.free if wanted.isdisjoint(m.readings)]
         strange = []

@@ -18,9 +18,8 @@ from itertools import accumulate, compress
 import numpy as np
 from numpy.typing import NDArray
 
-from steelyard.core.errors import DegenerateError, ShapeError, UsageError
+from steelyard.core.errors import ShapeError
 from steelyard.kobe.mention import Id, Mention
-from steelyard.kobe.options import Matching, Measure
 from steelyard.stats.arrays import Floats
 from steelyard.stats.permutation.corpus import CorpusStatistics
 
@@ -33,39 +32,27 @@ _EPSILON = 1e-12
 
 @dataclass(frozen=True, slots=True)
 class Kobe:
-    """The score of sums (kept and wanted by weight; kept, wanted and mentioned as counts).
+    """The score of sums of kept, wanted and mentioned entities.
 
-    Undefined (NaN) where nothing is wanted. ``measure`` is ``recall``, ``precision`` (kept among
-    mentioned, no penalty) or ``f``, their harmonic mean. With ``rounded`` recall is rounded to two
-    decimals of a percent before the penalty, as in the authors' script.
+    Undefined (NaN) where nothing is wanted. With ``rounded`` recall is rounded to two decimals of a
+    percent before the penalty, as in the authors' script.
 
     Examples
     --------
     >>> import numpy as np
-    >>> Kobe()(np.array([[6, 8, 6, 8, 12], [6, 8, 6, 8, 24]])).round(3).tolist()
+    >>> Kobe()(np.array([[6, 8, 12], [6, 8, 24]])).round(3).tolist()
     [75.0, 45.49]
-    >>> Kobe(measure="precision")(np.array([6, 8, 6, 8, 12])).tolist()
-    50.0
     """
 
     penalty: bool = True
     rounded: bool = False
-    measure: Measure = "recall"
 
     def __call__(self, sums: Floats) -> Floats:
         """Score sums of statistics."""
-        precision = 100 * _ratio(sums[..., 2], sums[..., 4])
-        if self.measure == "precision":
-            return precision
         recall = 100 * _ratio(sums[..., 0], sums[..., 1])
-        if self.measure == "f":
-            mean = _ratio(2 * recall * precision, recall + precision)
-            # Nothing in common is 0, also where one side has no entity at all.
-            apart = (sums[..., 2] == 0) & (sums[..., 3] + sums[..., 4] > 0)
-            return np.where(apart, 0.0, mean)
         if self.rounded:
             recall = np.round(recall, 2)
-        return recall * count_penalty(sums[..., 4], sums[..., 3]) if self.penalty else recall
+        return recall * count_penalty(sums[..., 2], sums[..., 1]) if self.penalty else recall
 
 
 def count_penalty(mentioned: Floats, wanted: Floats) -> Floats:
@@ -156,14 +143,12 @@ class Matches:
 def match(
     sources: Sequence[Linked],
     outputs: Mapping[str, Sequence[Linked | None]],
-    matching: Matching = "strict",
     pairs: Mapping[str, Sequence[Pairs]] | None = None,
 ) -> Matches:
     """Match the mentions of each output with those of the source, or of a reference.
 
-    Strict matching compares best readings; ``candidates`` pairs as many mentions as possible that
-    share a reading. None is a missing output. ``pairs`` are those of :func:`pair_all`, if they
-    exist already.
+    Best readings are compared, unless there are ``pairs`` of :func:`pair_all`. None is a missing
+    output.
 
     Examples
     --------
@@ -173,7 +158,7 @@ def match(
     ([[False, True, False]], [3.0], [[1.0]])
     """
     if pairs is None:
-        pairs = pair_all(sources, outputs, matching)
+        pairs = pair_all(sources, outputs, pair_strictly)
     places = [[i for i, m in enumerate(linked) if not m.doubtful] for linked in sources]
     lengths = [len(indices) for indices in places]
     starts = list(accumulate(lengths, initial=0))
@@ -226,13 +211,10 @@ def counting(wanted: Linked, mentions: Linked, pairs: Pairs) -> list[Mention]:
 def pair_all(
     sources: Sequence[Linked],
     outputs: Mapping[str, Sequence[Linked | None]],
-    matching: Matching = "candidates",
+    pair: Callable[[Linked, Linked], dict[int, int]] | None = None,
 ) -> dict[str, list[Pairs]]:
     """Pair the mentions of each source with those of each output: per output and segment."""
-    pairings = {"strict": _pair_strictly, "candidates": pair_candidates}
-    if matching not in pairings:
-        raise UsageError(f"unknown matching '{matching}'; known: candidates, strict")
-    pair = pairings[matching]
+    pair = pair or pair_candidates
     for system, linked in outputs.items():
         if len(linked) != len(sources):
             n = len(linked)
@@ -250,7 +232,7 @@ def _sure_first(mentions: Linked) -> list[int]:
     return sorted(range(len(mentions)), key=lambda i: mentions[i].doubtful)
 
 
-def _pair_strictly(wanted: Linked, mentions: Linked) -> dict[int, int]:
+def pair_strictly(wanted: Linked, mentions: Linked) -> dict[int, int]:
     """Pair mentions of equal ids, sure ones first."""
     left: dict[Id, list[int]] = {}
     for j in reversed(_sure_first(mentions)):
@@ -295,38 +277,10 @@ def _share_first_reading(mention: Mention, other: Mention) -> bool:
     return mention.id in other.readings or other.id in mention.readings
 
 
-def consensus_weights(matches: Matches) -> Floats:
-    """Weigh each mention, for each system, by the share of other systems that keep it.
-
-    Needs three systems.
-
-    Examples
-    --------
-    >>> a = Mention(0, 1, "a", "a")
-    >>> b = Mention(2, 3, "b", "b")
-    >>> consensus_weights(match([(a, b)], {"X": [(a,)], "Y": [(a, b)], "Z": [(a,)]})).tolist()
-    [[1.0, 0.5], [1.0, 0.0], [1.0, 0.5]]
-    """
-    n = len(matches.systems)
-    if n < 3:
-        raise DegenerateError(f"consensus weights need three systems or more, there are {n}")
-    kept = matches.kept.astype(np.float64)
-    present = matches.present[:, matches.segment].astype(np.float64)
-    others = present.sum(axis=0) - present
-    weights: Floats = np.zeros_like(kept)
-    np.divide(kept.sum(axis=0) - kept, others, out=weights, where=others > 0)
-    return weights
-
-
 def statistics(
-    matches: Matches,
-    formula: Kobe | None = None,
-    weights: Floats | None = None,
-    signature: str = "",
+    matches: Matches, formula: Kobe | None = None, signature: str = ""
 ) -> CorpusStatistics:
-    """Return the additive statistics of matches: systems x segments x 5.
-
-    They are mentions kept and wanted by weight, then kept, wanted and mentioned as counts.
+    """Return the additive statistics of matches: kept, wanted and mentioned entities.
 
     Examples
     --------
@@ -334,28 +288,20 @@ def statistics(
     >>> b = Mention(2, 3, "b", "b")
     >>> stats = statistics(match([(a, b), ()], {"X": [(a,), (a,)], "Y": [(), None]}))
     >>> stats.values.tolist()[0]
-    [[1.0, 2.0, 1.0, 2.0, 1.0], [0.0, 0.0, 0.0, 0.0, 1.0]]
+    [[1.0, 2.0, 1.0], [0.0, 0.0, 1.0]]
     >>> stats.corpus_scores().tolist()
     [50.0, 0.0]
     """
-    kept = matches.kept.astype(np.float64)
-    counted = matches.per_segment(kept)
-    wanted = np.broadcast_to(matches.wanted, counted.shape)
-    weighted, needed = counted, wanted
-    if weights is not None:
-        weighted, needed = matches.per_segment(kept * weights), matches.per_segment(weights)
-    values = np.stack([weighted, needed, counted, wanted, matches.mentioned], axis=-1)
+    kept = matches.per_segment(matches.kept.astype(np.float64))
+    wanted = np.broadcast_to(matches.wanted, kept.shape)
+    values = np.stack([kept, wanted, matches.mentioned], axis=-1)
     values = np.where(matches.present[:, :, None], values, np.nan)
     return CorpusStatistics(values, formula or Kobe(), signature=signature)
 
 
 def segment_scores(stats: CorpusStatistics) -> Floats:
-    """Return the recall (precision, F) of each segment, NaN where it is undefined.
+    """Return the recall of each segment, NaN where it is undefined.
 
-    Recall times the weight of the wanted mentions adds up to the corpus recall; the penalty is one
-    of totals and plays no role.
+    Recall times the wanted mentions adds up to the corpus recall; the penalty is one of totals.
     """
-    formula = stats.combine
-    assert isinstance(formula, Kobe)
-    plain = Kobe(penalty=False, measure=formula.measure)
-    return np.where(stats.known, plain(stats.values), np.nan)
+    return np.where(stats.known, Kobe(penalty=False)(stats.values), np.nan)

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Mapping, Sequence
-from dataclasses import fields, replace
+from dataclasses import replace
 from typing import NamedTuple, TypeVar
 
 import numpy as np
 
 from steelyard.core.errors import DegenerateError, UsageError, hint
-from steelyard.core.options import as_list, check_instance, check_text
+from steelyard.core.options import as_list, bad_value, check_instance, check_text
 from steelyard.core.text import plural
 from steelyard.data.evalset import EvalSet, ScoreTable
 from steelyard.data.segments import Segments, Texts
@@ -21,8 +21,8 @@ from steelyard.kobe.annotations import AnnotatedLinker
 from steelyard.kobe.languages import normalise
 from steelyard.kobe.linking.linker import (
     Outputs,
-    chosen_linker,
     link_set,
+    make_linker,
     of_base,
     reference_rows,
     that_count,
@@ -32,11 +32,11 @@ from steelyard.kobe.matching import (
     Mask,
     Matches,
     Pairs,
-    consensus_weights,
     count_penalty,
     counting,
     match,
     pair_all,
+    pair_strictly,
     segment_scores,
     statistics,
 )
@@ -52,13 +52,6 @@ from steelyard.kobe.report import (
 from steelyard.stats.permutation.corpus import CorpusStatistics
 
 _Recall = TypeVar("_Recall", bound=CategoryRecall)
-#: What can be left out where such a text is missing.
-_INSTEAD = {
-    "output": "the system or the segments",
-    "source": "the segments",
-    "text": "the reference or the segments",
-}
-_FINDING = ("link", "linker", "language_filter")  # options that find mentions
 
 
 def score(
@@ -111,7 +104,6 @@ def score(
 def _by_name(
     what: str, texts: Sequence[str] | Mapping[str, Sequence[str]], default: str
 ) -> dict[str, Texts]:
-    """Return texts by name; a plain list has the default name."""
     named = dict(texts) if isinstance(texts, Mapping) else {default: texts}
     for name, row in named.items():
         check_text(name=name)
@@ -141,7 +133,7 @@ def kobe_metric(
     options
         How the score is computed.
     linker
-        What finds entities, in place of the linker of this package (then ``kb`` is not used).
+        A linker that was made before, with what it remembers (then ``kb`` is not used).
 
     Returns
     -------
@@ -158,17 +150,15 @@ def kobe_metric(
     if not annotated or options.language_filter != "off":  # otherwise no language is needed
         check_text(src=src, tgt=tgt)
         src, tgt = normalise(str(src)), normalise(str(tgt))
-    linker = chosen_linker(options, kb, linker, es.language_pair)
+    linker = _chosen_linker(options, kb, linker, es.language_pair)
     linked = link_set(es, (src, tgt), options, linker)
-    matched = match_all(linked.source_mentions, dict(linked.output_mentions), options)
+    matched = match_all(linked.source_mentions, dict(linked.output_mentions))
     matches = matched.counted.of(es.systems)
-    source_based = options.against == "src"
     if not len(matches.mention):
-        what = "source" if source_based else "reference"
+        what = "source" if options.against == "src" else "reference"
         raise DegenerateError(f"KoBE is undefined: no entity was found in any {what} (S = 0)")
-    formula = Kobe(options.penalty, options.rounded, options.measure)
-    weights = consensus_weights(matches) if options.weights == "consensus" else None
-    stats = statistics(matches, formula, weights, options.signature(linker, src, tgt))
+    formula = Kobe(rounded=options.rounded)
+    stats = statistics(matches, formula, options.signature(linker, src, tgt))
     table = ScoreTable(
         segment_scores(stats),
         uses=(options.against,),
@@ -178,7 +168,6 @@ def kobe_metric(
     people = statistics(matched.counted.of(linked.references), formula)
     systems = _rows(es.systems, stats, linked)
     systems.sort(key=lambda s: (-s.score if s.score >= 0 else np.inf, s.system))
-    missed = missed_by_all(matched.loose, linked.references)
     n_missing = sum(text is None for text in linked.sources)
     report = KobeReport(
         src=src,
@@ -191,26 +180,38 @@ def kobe_metric(
         n_segments=matches.n_segments - n_missing,
         n_without_entities=int((matches.wanted == 0).sum()) - n_missing,
         n_source_entities=len(matches.mention),
-        n_missed=int(missed.sum()),
-        explanation=explained(linked, linker, (src, tgt), options, matched),
-        counted=options.counted,
-        measure=options.measure,
+        n_missed=int(missed_by_all(matched.loose, linked.references).sum()),
+        explanation=explained(linked, linker, (src, tgt), options.against, matched),
     )
     notes = linker.notes_on_links() if isinstance(linker, AnnotatedLinker) else ()
     return table, replace(report, warnings=(*entity_warnings(report, n_missing), *notes))
+
+
+def _chosen_linker(
+    options: KobeOptions, kb: object, linker: Linker | None, lp: str | None = None
+) -> Linker:
+    """Return the linker of the caller, that of links, or our own; ``lp`` chooses among links."""
+    if linker is not None:
+        if not callable(getattr(linker, "link", None)):
+            raise bad_value("linker", "an object with a method 'link'", linker)
+        if options.links is not None:
+            raise UsageError("a linker, and links in options: expected one of them")
+        return linker
+    if options.links is not None:
+        return AnnotatedLinker.of(options.links, lp)
+    return make_linker(kb, options.tiers)
 
 
 def explained(
     linked: LinkedTexts,
     linker: Linker,
     pair: tuple[str | None, str | None],
-    options: KobeOptions,
+    against: str = "src",
     matched: Matched | None = None,
 ) -> Explanation:
     """Return what becomes of every entity of linked texts."""
-    if matched is None:
-        matched = match_all(linked.source_mentions, dict(linked.output_mentions), options)
-    source_based = options.against == "src"
+    matched = matched or match_all(linked.source_mentions, dict(linked.output_mentions))
+    source_based = against == "src"
     return Explanation(
         linked,
         linker,
@@ -224,9 +225,9 @@ def explained(
 class Matched(NamedTuple):
     """Mentions, matched for what is made of them.
 
-    ``counted`` is what the score counts, by the matching that it asks for. By any reading:
-    ``loose`` has all mentions, for alarms, and ``pairs`` its pairs; ``scored`` has those that the
-    score counts, for recall by group.
+    ``counted`` is what the score counts, by best readings. By any reading: ``loose`` has all
+    mentions, for alarms, and ``pairs`` its pairs; ``scored`` has those that the score counts, for
+    recall by group.
     """
 
     counted: Matches
@@ -235,17 +236,12 @@ class Matched(NamedTuple):
     pairs: dict[str, list[Pairs]]
 
 
-def match_all(sources: tuple[Mentions, ...], outputs: Outputs, options: KobeOptions) -> Matched:
+def match_all(sources: tuple[Mentions, ...], outputs: Outputs) -> Matched:
     """Match mentions by any reading, and as the score asks for."""
-    wanted, mentions = that_count(sources, outputs, options.link)
     pairs = pair_all(sources, outputs)
-    loose = match(sources, outputs, pairs=pairs)
-    if wanted is sources:
-        same = pairs if options.matching == "candidates" else None
-        return Matched(match(wanted, mentions, options.matching, same), loose, loose, pairs)
+    loose = match(sources, outputs, pairs)
     # Unknown names share no reading with the base: without them the others are paired as before.
-    counted = match(wanted, mentions, options.matching)
-    return Matched(counted, loose, loose.only(of_base), pairs)
+    return Matched(match(*that_count(sources, outputs)), loose, loose.only(of_base), pairs)
 
 
 def missed_by_all(matches: Matches, references: Sequence[str]) -> Mask:
@@ -284,12 +280,10 @@ def _rows(
             system=name,
             score=float(value),
             recall=float(Kobe(penalty=False)(sums)),
-            penalty=float(count_penalty(sums[4], sums[3])),
-            precision=float(Kobe(measure="precision")(sums)),
-            f=float(Kobe(measure="f")(sums)),
-            matched=int(sums[2]),
-            wanted=int(sums[3]),
-            mentioned=int(sums[4]),
+            penalty=float(count_penalty(sums[2], sums[1])),
+            matched=int(sums[0]),
+            wanted=int(sums[1]),
+            mentioned=int(sums[2]),
             filtered=len(linked.foreign.get(name, ())),
             is_reference=name in linked.references,
         )
@@ -298,7 +292,6 @@ def _rows(
 
 
 def _recalls(matches: Matches, kind: type[_Recall]) -> tuple[_Recall, ...]:
-    """Return recall by category or by group, the commonest first."""
     by_group = kind is GroupRecall
     labels = [m.group if by_group and m.group != "other" else m.category for m in matches.mention]
     counts = Counter(labels)
@@ -321,14 +314,7 @@ def _recalls(matches: Matches, kind: type[_Recall]) -> tuple[_Recall, ...]:
 
 
 def annotate(
-    es: Source,
-    src: str,
-    tgt: str,
-    kb: object = None,
-    options: KobeOptions | None = None,
-    *,
-    reference: str | None = None,
-    linker: Linker | None = None,
+    es: Source, src: str, tgt: str, kb: object = None, *, reference: str | None = None
 ) -> EntityAnnotations:
     """Link sources, outputs and one reference of a set as KoBE does.
 
@@ -337,31 +323,23 @@ def annotate(
 
     Parameters
     ----------
-    es, src, tgt, kb, options, linker
-        As in :func:`kobe_metric`; of the options, those that find mentions.
+    es, src, tgt, kb
+        As in :func:`kobe_metric`.
     reference
         The reference that becomes ``ref``; by default the first.
     """
     es = as_evalset(es)
-    check_instance(KobeOptions, "KobeOptions", optional=True, options=options)
     check_text(src=src, tgt=tgt)
-    options = (options or KobeOptions()).settled()
-    for item in fields(KobeOptions):
-        value = getattr(options, item.name)
-        if item.name not in _FINDING and value != getattr(KobeOptions(), item.name):
-            reason = f"option {item.name} ({value}) does nothing in annotations, which are links"
-            raise UsageError(f"{reason}: expected one of {', '.join(_FINDING)}")
     if reference is not None and reference not in es.references:
         raise UsageError(f"no reference named '{reference}'; {hint(reference, es.references)}")
     chosen = reference or next(iter(es.references), None)
     _need_all_texts(es, chosen)
-    linker = chosen_linker(options, kb, linker)
-    linked = link_set(es, (normalise(src), normalise(tgt)), options, linker)
-    sources, outputs = that_count(
-        linked.source_mentions, dict(linked.output_mentions), options.link
-    )
-    pairs = pair_all(sources, outputs, "strict")
-    rows = {"src": _sentences(linked.sources, [_sure(row) for row in sources], linker)}
+    linker = make_linker(kb)
+    linked = link_set(es, (normalise(src), normalise(tgt)), KobeOptions().settled(), linker)
+    sources, outputs = that_count(linked.source_mentions, dict(linked.output_mentions))
+    pairs = pair_all(sources, outputs, pair_strictly)
+    sure = [tuple(m for m in row if not m.doubtful) for row in sources]
+    rows = {"src": _sentences(linked.sources, sure, linker)}
     names = {name: name for name in linked.outputs if name not in linked.references}
     if chosen is not None:
         names["ref"] = reference_rows(es)[chosen]
@@ -372,10 +350,6 @@ def annotate(
         ]
         rows[name] = _sentences(linked.outputs[row], mentions, linker)
     return EntityAnnotations(rows, lines=linked.ids, language_pair=es.language_pair)
-
-
-def _sure(mentions: Mentions) -> Mentions:
-    return tuple(mention for mention in mentions if not mention.doubtful)
 
 
 def _sentences(
@@ -399,12 +373,11 @@ def _need_all_texts(es: EvalSet, reference: str | None) -> None:
         if system in SIDES:
             raise UsageError(f"a system named '{system}': annotations call source and reference so")
     blank: Texts = (None,) * es.n_segments
-    rows = {f"'{system}'": (es.outputs.get(system, blank), "output") for system in es.systems}
-    rows["the set"] = es.segments.sources or (), "source"
+    rows = {f"'{system}'": es.outputs.get(system, blank) for system in es.systems}
+    rows["the source"] = es.segments.sources or ()
     if reference is not None:
-        rows[f"reference '{reference}'"] = es.segments.references[reference], "text"
-    for name, (texts, what) in rows.items():
-        n = sum(text is None for text in texts)
-        if n:
-            missing = f"{name} lacks {plural(n, what)}, for which annotations have no place"
-            raise UsageError(f"{missing}: leave {_INSTEAD[what]} out")
+        rows[f"reference '{reference}'"] = es.segments.references[reference]
+    for name, texts in rows.items():
+        if n := sum(text is None for text in texts):
+            missing = f"{name} lacks {plural(n, 'text')}, for which annotations have no place"
+            raise UsageError(f"{missing}: leave these segments out")

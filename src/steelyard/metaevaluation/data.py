@@ -8,7 +8,6 @@ import re
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
-from math import fsum
 
 import numpy as np
 from numpy.typing import NDArray
@@ -20,10 +19,9 @@ from steelyard.core.warnings import TypedWarning, code_of
 from steelyard.data.evalset import EvalSet, ScoreTable
 from steelyard.data.linting import uninformative
 from steelyard.data.overview import score_facts, sounds_lower
-from steelyard.data.segments import Segments
 from steelyard.data.selection import chosen_metrics, need_moments
-from steelyard.data.units import AUTO, DOCUMENT, DOMAIN, FEWEST, SEGMENT, Units, least_p, units_of
-from steelyard.metaevaluation.options import POOLED, MetaOptions
+from steelyard.data.units import SEGMENT, Units, units_of
+from steelyard.metaevaluation.options import MetaOptions
 from steelyard.metaevaluation.results import MetaResult, Outliers, Without, quoted
 from steelyard.stats.arrays import Counts, Floats, beyond_rounding, pairs_within, row_means
 from steelyard.stats.curves import LEAST_SYSTEMS, AgreementCurve, SystemPairs, agreement_curve
@@ -40,6 +38,7 @@ from steelyard.stats.ranks import levelled, ranks, rounding, whole
 from steelyard.stats.spread import robust_deviations
 
 HINT = " (common=True compares all metrics on what all of them have)"
+CUTOFF = 2.5  # robust deviations (1.483 MAD) beyond which a system is an outlier
 _MOST_SYSTEMS = 60  # of a set whose agreement curve is measured in passing
 
 Bools = NDArray[np.bool_]
@@ -55,8 +54,6 @@ class Data:
     human: Floats
     human_systems: Floats
     metrics: tuple[str, ...]
-    raters: Counts | None = None  # who gave each score, where raters are the unit
-    crossed: bool = False  # whether segments, or what they belong to, are a second unit
 
     def __post_init__(self) -> None:
         # Means that are equal on paper are ties: rounding never decides which system is ahead.
@@ -160,9 +157,8 @@ class Run:
         """Look at the data as the options say."""
         level = meta.level(options.level)
         group_by = meta.grouping(level, options.group_by)
-        ties = TieRules(options.epsilon, options.threshold, options.pa_ties)
-        people = (data.raters, data.crossed)
-        view = View(data.scores, level, group_by, ties, options.method, blocks, *people)
+        ties = TieRules(options.epsilon, options.threshold)
+        view = View(data.scores, level, group_by, ties, options.method, blocks)
         return cls(data, meta, view)
 
     @property
@@ -209,9 +205,7 @@ class Run:
         every = self.meta.values(part)
         values = [every[k].value for k in index]
         n_systems = (~np.isnan(part.scores.human_systems + part.scores.systems)).sum(axis=1)
-        rank, rank_with = whole(ranks(values)), whole(ranks([r.value for r in results]))
-        rest = [Without(*row) for row in zip(values, rank, rank_with, n_systems[index].tolist(),
-                                             strict=True)]  # fmt: skip
+        rest = map(Without, values, whole(ranks(values)), n_systems[index].tolist())
         return [replace(r, without_outliers=w) for r, w in zip(results, rest, strict=True)]
 
 
@@ -309,7 +303,6 @@ def _suspicious(data: Data, human: str) -> list[str]:
 
 
 def _goes_with(metric: Floats, people: Floats, spread: float, least: float) -> bool:
-    """Tell whether r with people is at least so many of its standard errors."""
     shared = float(np.vdot(metric, people))
     if shared >= 0 > least:
         return people.size > 0
@@ -398,29 +391,26 @@ def _common_part(es: EvalSet, human: str, metrics: Sequence[str]) -> tuple[EvalS
 
 
 def _counts(es: EvalSet, judged: Bools, metrics: Sequence[str]) -> str:
-    """Name the metrics that have least."""
     present = {name: _has(es, name, judged)[1] for name in metrics}
     sizes = {name: 0 if cells is None else int(cells.sum()) for name, cells in present.items()}
     worst = sorted(metrics, key=lambda name: (sizes[name], name))[:5]
     return ", ".join(f"'{name}' has {sizes[name]:,} of {int(judged.sum()):,}" for name in worst)
 
 
-def find_outliers(
-    human: str, systems: Sequence[str], scores: Floats, *, cutoff: float, handling: str
-) -> Outliers:
+def find_outliers(human: str, systems: Sequence[str], scores: Floats, handling: str) -> Outliers:
     """Find the systems whose human score is far from all others.
 
     Examples
     --------
     >>> scores = np.array([70.0, 72.0, 71.0, 69.0, 73.0, 20.0])
-    >>> find_outliers("da", "ABCDEF", scores, cutoff=2.5, handling="both").systems
+    >>> find_outliers("da", "ABCDEF", scores, handling="both").systems
     ('F',)
     """
-    spread = robust_deviations(scores, cutoff)
+    spread = robust_deviations(scores, CUTOFF)
     pairs = zip(systems, spread.deviations.tolist(), spread.flags, strict=True)
     far = sorted((-abs(deviation), name, deviation) for name, deviation, flag in pairs if flag)
     deviations = {name: deviation for _, name, deviation in far}
-    return Outliers(human=human, n_systems=len(systems), cutoff=cutoff, handling=handling,
+    return Outliers(human=human, n_systems=len(systems), cutoff=CUTOFF, handling=handling,
                     median=spread.median, scale=spread.scale, deviations=deviations,
                     undefined=spread.undefined)  # fmt: skip
 
@@ -435,14 +425,7 @@ _SENTINEL = re.compile(
 
 
 def is_sentinel(name: str) -> bool:
-    """Tell by its name whether a metric is a sentinel.
-
-    Examples
-    --------
-    >>> names = ("Random-sysname-src", "length", "sentinel-name", "chrF", "randomness")
-    >>> [is_sentinel(name) for name in names]
-    [True, True, True, False, False]
-    """
+    """Tell by its name whether a metric is a sentinel."""
     return _SENTINEL.fullmatch(name) is not None
 
 
@@ -452,12 +435,6 @@ def sentinel_tables(es: EvalSet, human: str, rng: np.random.Generator) -> dict[s
     ``random`` is a number for each output, ``name`` one that depends on the system's name alone,
     ``segment`` the mean human score of a segment, ``length`` and ``brevity`` the characters of the
     output, ``source`` those of the source.
-
-    Examples
-    --------
-    >>> import steelyard as sy
-    >>> sorted(sentinel_tables(sy.demo_set(), "mqm", np.random.default_rng(0)))
-    ['sentinel-name', 'sentinel-random', 'sentinel-segment']
     """
     shape = es.n_systems, es.n_segments
     tables: dict[str, Floats] = {}
@@ -480,87 +457,6 @@ def sentinel_tables(es: EvalSet, human: str, rng: np.random.Generator) -> dict[s
 
 def _lengths(texts: Sequence[str | None]) -> Floats:
     return np.array([np.nan if text is None else float(len(text)) for text in texts])
-
-
-# Levels ``doc`` and ``domain``: documents or domains replace segments, also in tests and intervals.
-
-
-def pooled(data: Data, human: str, level: str) -> tuple[Data, list[str]]:
-    """Replace the segments that people scored by their documents or domains; and warnings.
-
-    A document's score is the mean over its judged segments, the corpus score of a corpus metric, or
-    the official one where scores of documents are stored, as the toolkit of the shared tasks does.
-    """
-    es, used = data.es, data.judged
-    names = es.segments.documents if level == "doc" else es.segments.domains
-    lost = len(used) if names is None else sum(names[i] is None for i in used)
-    if names is None or lost:
-        some = f" for {lost:,} of {len(used):,} segments" if lost < len(used) else ""
-        what = f"the {POOLED[level]}s of segments are not known{some}"
-        raise UsageError(f'level="{level}": {what}; expected a column "{level}"')
-    members: dict[str, list[int]] = {}
-    for i in used:
-        members.setdefault(names[i] or "", []).append(int(i))
-    judged = ~np.isnan(data.human)
-    scores: dict[str, ScoreTable] = {}
-    stored = []
-    for name in (human, *data.metrics):
-        table = es.scores[name]
-        official = table.document_scores if level == "doc" else table.domain_scores
-        if official is not None:
-            items = es.documents if level == "doc" else es.domains
-            values = official[:, [items.index(item) for item in members]]
-            stored.append(name)
-        elif table.statistics is not None:
-            stats = table.statistics.masked(judged)
-            parts = [stats.select(segments=part).corpus_scores() for part in members.values()]
-            values = np.stack(parts, axis=1)
-        else:
-            cells = np.where(judged, table.values, np.nan)
-            values = _item_means(cells, members)
-            values = levelled(values.ravel(), floor=rounding(cells)).reshape(values.shape)
-        scores[name] = replace(
-            table, values=values, statistics=None, domain_scores=None, document_scores=None
-        )
-    domains = es.segments.domains if level == "doc" else None
-    above = None if domains is None else tuple(domains[part[0]] for part in members.values())
-    items_set = EvalSet(es.systems, Segments(tuple(members), domains=above), scores,
-                        name=es.name, inputs=es.inputs)  # fmt: skip
-    of_items = Data(items_set, items_set[human].oriented, data.human_systems, data.metrics)
-    text = f"level {level}: stored scores of {quoted(stored)}"
-    return of_items, [TypedWarning(text, "stored")] if stored else []
-
-
-def _item_means(values: Floats, members: Mapping[str, Sequence[int]]) -> Floats:
-    """Return means over the scored segments of each item; exact sums, so that equal scores tie."""
-    means = np.full((len(values), len(members)), np.nan)
-    for k, part in enumerate(members.values()):
-        for n, row in enumerate(values[:, part]):
-            scored = row[~np.isnan(row)].tolist()
-            if scored:
-                means[n, k] = fsum(scored) / len(scored)
-    return means
-
-
-def item_units(data: Data, options: MetaOptions) -> tuple[Units, MetaOptions]:
-    """Return what is independent among documents or domains, and options to go on with."""
-    level = str(options.level)
-    item, used = POOLED[level], np.ones(data.es.n_segments, dtype=bool)
-    if options.unit == DOMAIN and level == "doc":
-        units = units_of(data.es.segments, DOMAIN, used)
-    elif options.unit in (SEGMENT, AUTO, item, level):
-        units = Units(item, data.es.n_segments)
-    else:
-        more = ", or domains of them" if item == DOCUMENT else ""
-        what = f"at level {level}, {item}s are what is independent{more}"
-        raise UsageError(f'unit="{options.unit}": {what}')
-    intervals = options.intervals
-    if units.n < FEWEST:
-        text = f"level {level}: {units.too_few()} for an interval"
-        text += f" or a test that is not exact{least_p(units.n)}" if options.significance else ""
-        units = replace(units, warnings=(text,))
-        intervals = intervals if intervals == "system" else None
-    return units, replace(options, level="seg", intervals=intervals)
 
 
 # Pairs of systems: how often people agree with a difference of a metric.
@@ -601,7 +497,6 @@ def system_pairs(
 
 
 def _pvalues(es: EvalSet, human: str, first: Counts, second: Counts, unit: str) -> Floats:
-    """Test the human differences of systems that were judged together."""
     rows, index = np.unique(np.r_[first, second], return_inverse=True)
     values = es[human].oriented[rows]
     used = np.asarray((~np.isnan(values)).any(axis=0))

@@ -8,7 +8,6 @@ from typing import Any, Literal
 
 import numpy as np
 
-from steelyard.core.decision import shown_p
 from steelyard.core.display import Record, Result, Statement, Summary, keys, named, one_line
 from steelyard.core.errors import UsageError
 from steelyard.core.options import check_instance, keywords
@@ -19,12 +18,18 @@ from steelyard.core.text import all_of, plural
 from steelyard.data.evalset import EvalSet, ScoreTable
 from steelyard.data.segments import Segments
 from steelyard.data.units import UnitEffect, Units, many, units_of
-from steelyard.formats.judged.marked import Marked, Output
-from steelyard.formats.judged.metricstask import CLEAN, SCORES
+from steelyard.formats.judged.marked import SEVERE, Marked, Output
+from steelyard.formats.judged.wmt26 import CLEAN, SCORES
 from steelyard.formats.load import Source
 from steelyard.formats.options import LoadOptions
 from steelyard.metaevaluation.options import MetaOptions, SpanOptions
-from steelyard.metaevaluation.results import MetaEvaluation, Significance
+from steelyard.metaevaluation.results import (
+    MetaEvaluation,
+    MetaResult,
+    Significance,
+    lead,
+    shown_ci,
+)
 from steelyard.metaevaluation.run import evaluate
 from steelyard.metaevaluation.spanmeasures import (
     Spans,
@@ -41,6 +46,7 @@ from steelyard.stats.resampling.bootstrap import draw_counts, interval
 
 Value = Callable[[Floats], tuple[Floats, ...]]  #: numbers of sums, of which the last is tested
 NONE, ALL, HUMAN = "none", "all-minor", "another annotator"
+MCC = "mcc"  # the measure of verdicts
 _NOTHING: Spans = np.zeros((0, 3), dtype=np.int64)
 
 
@@ -81,7 +87,7 @@ class Common:
     ) -> tuple[list[dict[str, Any]], Significance | None]:
         """Return rows of sources, best first, then baselines (beyond the first ``n``), and a test.
 
-        A row has the parts of a value, its interval over units, rank, and whether it is a baseline.
+        A row is a :class:`SpanResult` without its measure.
         """
         draws, swaps = streams(rng, 2)
         names, sums = list(counts), self.sums(np.array(list(counts.values())))
@@ -94,7 +100,7 @@ class Common:
         rows = [
             {
                 "metric": names[k],
-                "parts": parts[k].tolist(),
+                **dict(zip(("precision", "recall", "value"), parts[k].tolist(), strict=True)),
                 "ci": (float(low[k]), float(high[k])) if sums.shape[1] > 1 else None,
                 "rank": rank[k],
                 "baseline": k >= n,
@@ -125,21 +131,29 @@ def swap_pvalues(sums: Floats, value: Value, n: int, rng: np.random.Generator) -
 
 @dataclass(frozen=True, slots=True)
 class SpanResult(Record):
-    """One source of spans under one measure; ``rank`` is by F, without baselines."""
+    """One source under one measure; ``rank`` is by the value (F), without baselines."""
 
+    json_keys = keys("metric measure precision recall f=value ci rank baseline")
     metric: str
     measure: str
     precision: float
     recall: float
-    f: float
+    value: float
     ci: tuple[float, float] | None = None
     rank: int | None = None
     baseline: bool = False
 
 
+class DetectionResult(SpanResult):
+    """How well one metric tells which outputs are free of errors: the value is MCC."""
+
+    __slots__ = ()
+    json_keys = keys("metric mcc=value precision recall ci rank baseline")
+
+
 @dataclass(frozen=True, repr=False)
 class SpanEvaluation(Result):
-    """How sources of error spans agree with the spans that people marked."""
+    """How sources of error spans, or of verdicts, agree with what people marked."""
 
     json_keys = keys("gold n_outputs average unit results significance provenance warnings")
     gold: str
@@ -167,33 +181,27 @@ class SpanEvaluation(Result):
     def _statements(self) -> Iterator[Statement]:
         measure = self.measures[0]
         first, *others = self.of_measure(measure)
-        ci = "" if first.ci is None else f", 95% CI {first.ci[0]:.3f} to {first.ci[1]:.3f}"
-        text = f"{first.metric} matches {self.gold} best ({measure} F {first.f:.3f}{ci})"
+        value = f"{_label(measure)} {first.value:.3f}{shown_ci(first.ci)}"
+        text = f"{first.metric} matches {self.gold} best ({value})"
         test = self.significance.get(measure)
-        if test is None or not others:
-            yield "settled", f"{text}."
-            if others:
-                lead = f"Its lead over {others[0].metric} was not tested (significance=True)."
-                yield "undecided", lead
-        else:
-            row = test.p[test.metrics.index(first.metric)]
-            p = float(row[test.metrics.index(others[0].metric)])
-            if p <= 0.05:
-                yield "settled", f"{text}, ahead of {others[0].metric} ({shown_p(p)})."
-            else:
-                close = f"{others[0].metric} is too close to call ({shown_p(p)})"
-                yield "undecided", f"{text}, but {close}."
-        beaten: dict[str, list[str]] = {}
-        for name in self.measures:
-            best = max(r.f for r in self.of_measure(name))
-            for line in self.of_measure(name, baselines=True):
-                if line.metric in (NONE, ALL) and line.f > best:
-                    beaten.setdefault(line.metric, []).append(f"{name} ({line.f:.3f})")
-        for baseline, names in beaten.items():
+        p = {r.metric: test.between(first.metric, r.metric) for r in others} if test else {}
+        close = [name for name, value in p.items() if not value <= 0.05]
+        names = [r.metric for r in others]
+        yield from lead(text, names, p[names[0]] if p else None, close)
+        for baseline, names in self._beaten().items():
             what = "marking nothing" if baseline == NONE else "one span over the whole output"
             yield "undecided", f"By {all_of(names)} alone, {what} beats every source."
         size = f"{plural(self.n_outputs, 'output')} and {self.unit.counted()}"
         yield "sureness", f"This rests on {size}."
+
+    def _beaten(self) -> dict[str, list[str]]:
+        beaten: dict[str, list[str]] = {}
+        for name in self.measures:
+            best = max(r.value for r in self.of_measure(name))
+            for line in self.of_measure(name, baselines=True):
+                if line.metric in (NONE, ALL) and line.value > best:
+                    beaten.setdefault(line.metric, []).append(f"{name} ({line.value:.3f})")
+        return beaten
 
     def answer(self) -> tuple[str, ...]:
         """Return the best source, what is open, and what baselines say."""
@@ -203,18 +211,20 @@ class SpanEvaluation(Result):
     def table(self) -> Table:
         """Return a row per source: F of every measure, the first with interval and parts."""
         first = self.measures[0]
-        columns = [Column("metric"), Column(f"{first} F", "higher", digits=3, key=first)]
+        columns = [Column("metric"), Column(_label(first), "higher", digits=3, key=first)]
         columns += [Column(end, digits=3) for end in ("low", "high", "precision", "recall")]
-        columns += [Column(f"{name} F", "higher", digits=3, key=name) for name in self.measures[1:]]
+        columns += [
+            Column(_label(name), "higher", digits=3, key=name) for name in self.measures[1:]
+        ]
         rows: list[tuple[Cell, ...]] = []
         sources = [*self.of_measure(first), *self.of_measure(first, baselines=True)]
         for r in sources:
-            other = [x.f for name in self.measures[1:] for x in self.results
+            other = [x.value for name in self.measures[1:] for x in self.results
                      if x.metric == r.metric and x.measure == name]  # fmt: skip
             ends = (None, None) if r.ci is None else r.ci
-            rows.append((r.metric, r.f, *ends, r.precision, r.recall, *other))
+            rows.append((r.metric, r.value, *ends, r.precision, r.recall, *other))
         size = f"{plural(self.n_outputs, 'output')}, {self.average} average"
-        note = f"Spans of {self.gold} on {size}; low, high: 95% CI over {many(self.unit.name)}."
+        note = f"Against {self.gold} on {size}; low, high: 95% CI over {many(self.unit.name)}."
         rule = frozenset((len(self.of_measure(first)),))
         return Table("", tuple(columns), tuple(rows), (note,), rule)
 
@@ -262,7 +272,7 @@ def spans(
     ...     errors = tuple((ErrorSpan("", "minor", 0, end),) for end in ends)
     ...     return Ratings.from_labels("AB", "11", "rr", np.full(2, np.nan), errors=errors)
     >>> result = spans(made(4, 8), made(4, 4), measures=["mpp"])
-    >>> round(result.results[0].f, 3)
+    >>> round(result.results[0].value, 3)
     0.857
     """
     check_instance(LoadOptions, "LoadOptions", optional=True, reading=reading)
@@ -320,11 +330,7 @@ def evaluate_spans(
             ones = np.ones(len(outputs))
             counts = {k: np.stack([*f_scores(x), ones], axis=-1) for k, x in counts.items()}
         rows, test = common.placed(counts, n_lines, value, options, stream)
-        for row in rows:
-            precision, recall, f = row.pop("parts")
-            results.append(
-                SpanResult(measure=measure, precision=precision, recall=recall, f=f, **row)
-            )
+        results += [SpanResult(measure=measure, **row) for row in rows]
         tests |= {} if test is None else {measure: test}
     shown = {"gold": people.name, "measures": ",".join(options.measures)}
     files = tuple(file for source in (people, *sources) for file in source.files)
@@ -352,6 +358,10 @@ def shared_outputs(
     return outputs, [text] if lost else []
 
 
+def _label(measure: str) -> str:
+    return "MCC" if measure == MCC else f"{measure} F"
+
+
 def _mean_counts(measure: str, gold: list[Spans], pred: list[Spans]) -> Any:
     """Average the counts over all ratings of an output, none of which is compared with itself."""
     pairs = [(g, p) for g in gold for p in pred if g is not p]
@@ -359,7 +369,6 @@ def _mean_counts(measure: str, gold: list[Spans], pred: list[Spans]) -> Any:
 
 
 def _means(sums: Floats) -> tuple[Floats, Floats, Floats]:
-    """Return means of precision, recall and F over outputs, from sums and their number."""
     precision, recall, f, n = np.moveaxis(sums, -1, 0)
     return precision / n, recall / n, f / n
 
@@ -373,67 +382,58 @@ _PERFECT, _COSTS = 100.0, {False: 1.0, True: 5.0}  # of minor and major errors
 _ZERO = "always-0"
 
 
-@dataclass(frozen=True, slots=True)
-class DetectionResult(Record):
-    """How well one metric tells which outputs are free of errors."""
-
-    metric: str
-    mcc: float
-    precision: float
-    recall: float
-    ci: tuple[float, float] | None = None
-    rank: int | None = None
-    baseline: bool = False
-
-
 @dataclass(frozen=True, repr=False)
 class MetricsTask(Result):
-    """The three tasks, as far as gold and predictions have them."""
+    """The three tasks, as far as gold and predictions have them.
+
+    ``ceiling`` are the scores of another annotator, where people rated every output twice.
+    """
 
     json_keys = keys("gold tasks significance n_outputs clean_share provenance warnings")
     gold: str
     spans: SpanEvaluation | None
     scores: MetaEvaluation
-    detection: tuple[DetectionResult, ...]
-    detection_test: Significance | None
-    n_outputs: int  # of the third task
+    ceiling: tuple[MetaResult, ...]
+    detection: SpanEvaluation
     clean_share: float
     warnings: tuple[str, ...] = ()
-    provenance: Provenance | None = field(default=None)
+    provenance: Provenance | None = None
+
+    @property
+    def n_outputs(self) -> int:
+        """How many outputs the third task has."""
+        return self.detection.n_outputs
 
     @property
     def tasks(self) -> dict[str, list[dict[str, Any]]]:
         """The rows of each task."""
         spans = () if self.spans is None else self.spans.results
         rows: Mapping[str, Sequence[Record]]
-        rows = {"1": spans, "2": self.scores.results, "3": self.detection}
+        rows = {"1": spans, "2": (*self.scores.results, *self.ceiling), "3": self.detection.results}
         return {name: [row.to_dict() for row in part] for name, part in rows.items()}
 
     @property
     def significance(self) -> dict[str, Any]:
         """The tests of each task."""
         tests = {"1": self.spans, "2": self.scores}
-        every = {name: part.significance for name, part in tests.items() if part is not None}
-        return every | ({} if self.detection_test is None else {"3": self.detection_test})
+        every: dict[str, Any] = {k: part.significance for k, part in tests.items() if part}
+        if self.detection.significance:
+            every["3"] = self.detection.significance[MCC]
+        return every
 
     def words(self) -> Summary:
         """Return the best metric of each task."""
         return Summary.of(self._statements())
 
     def _statements(self) -> Iterator[Statement]:
-        for number, part in (("1", self.spans), ("2", self.scores)):
+        for number, part in (("1", self.spans), ("2", self.scores), ("3", self.detection)):
             if part is not None:
                 yield "settled", f"Task {number}: {part.answer()[0]}"
-        ahead = [row for row in self.detection if not row.baseline]
-        if ahead:
-            best = ahead[0]
-            ci = "" if best.ci is None else f", 95% CI {best.ci[0]:.3f} to {best.ci[1]:.3f}"
-            share = f"{100 * self.clean_share:.0f}% of {plural(self.n_outputs, 'output')}"
-            text = f"Task 3: {best.metric} detects outputs without errors best (MCC {best.mcc:.3f}"
-            yield "settled", f"{text}{ci}); {share} have none."
         for text in () if self.spans is None else self.spans.words().undecided:
             if text.startswith("By "):
                 yield "undecided", text
+        share = f"{100 * self.clean_share:.0f}% of {plural(self.n_outputs, 'output')}"
+        yield "sureness", f"{share} have no errors."
 
     def answer(self) -> tuple[str, ...]:
         """Return a sentence per task."""
@@ -441,23 +441,24 @@ class MetricsTask(Result):
 
     def table(self) -> Table:
         """Return the rows of the third task."""
-        columns = [Column("metric"), Column("mcc", "higher", digits=3)]
-        columns += [Column(name, digits=3) for name in ("low", "high", "precision", "recall")]
-        rows = tuple(
-            (r.metric, r.mcc, *((None, None) if r.ci is None else r.ci), r.precision, r.recall)
-            for r in self.detection
-        )
-        return Table("Task 3, outputs without errors", tuple(columns), rows)
+        return replace(self.detection.table(), title="Task 3, outputs without errors")
 
     def tables(self) -> list[Table]:
         """Return a table per task."""
-        parts = (("Task 1, error spans", self.spans), ("Task 2, scores", self.scores))
-        tables = [(title, part.table()) for title, part in parts if part is not None]
-        made = [Table(title, t.columns, t.rows, t.notes, t.rules) for title, t in tables]
-        return [*made, *([self.table()] if self.detection else [])]
+        scores = self.scores.table()
+        by = {(r.metric, r.by): r.value for r in self.ceiling}
+        lines = tuple(
+            tuple(HUMAN if c.name == "metric" else by.get((HUMAN, c.name)) for c in scores.columns)
+            for _ in self.ceiling[:1]
+        )
+        rules = frozenset([len(scores.rows)] if lines else [])
+        scores = replace(scores, rows=(*scores.rows, *lines), rules=rules)
+        first = [] if self.spans is None else [("Task 1, error spans", self.spans.table())]
+        tables = [*first, ("Task 2, scores", scores)]
+        return [*(replace(table, title=title) for title, table in tables), self.table()]
 
     def __repr__(self) -> str:
-        names = [row.metric for row in self.detection]
+        names = [row.metric for row in self.detection.results]
         return one_line(self, f"against {self.gold}: {named(names)}")
 
 
@@ -493,7 +494,12 @@ def metrics_task(
         spans = evaluate_spans(people, sources, asked, rng)
     es = _scored_set(people, sources, score, {k: m[0] for k, m in metrics.items()})
     scores = evaluate(es, PEOPLE, registry.chosen(by), options, rng)
-    warnings += scores.warnings
+    ceiling: tuple[MetaResult, ...] = ()
+    if _rated_twice(people):
+        first, second = ({o: people.values[o][k] for o in score} for k in (0, 1))
+        es = _scored_set(people, sources, first, {HUMAN: second})
+        alone = replace(options, significance=False, metrics=None, intervals=None)
+        ceiling = evaluate(es, PEOPLE, registry.chosen(by), alone, rng).results
     outputs, lost = shared_outputs(clean, [m[0] for m in metrics.values()], "lack a prediction")
     common = Common.of([people, *sources], outputs, "auto")
     truth = np.array([clean[o] for o in outputs], dtype=np.float64)
@@ -501,24 +507,43 @@ def metrics_task(
     verdicts = {name: _verdicts(m, outputs, truth, common, halves) for name, m in metrics.items()}
     verdicts[_ZERO] = np.zeros(len(outputs))
     counts = {name: _confusions(truth, said) for name, said in verdicts.items()}
+    if ceiling:
+        said = [np.array([_is_clean(people, o, k) for o in outputs], np.float64) for k in (0, 1)]
+        counts[HUMAN] = _confusions(*said)
     rows, test = common.placed(counts, len(metrics), detection, asked, draws)
-    detected = []
-    for row in rows:
-        precision, recall, mcc = row.pop("parts")
-        detected.append(DetectionResult(precision=precision, recall=recall, mcc=mcc, **row))
     files = tuple(file for source in (people, *sources) for file in source.files)
-    warnings += [*lost, *common.units.warnings, *([] if spans is None else spans.warnings)]
+    warnings += [*scores.warnings, *lost, *common.units.warnings]
+    warnings += () if spans is None else spans.warnings
     return MetricsTask(
         gold=people.name,
         spans=spans,
         scores=scores,
-        detection=tuple(detected),
-        detection_test=test,
-        n_outputs=len(outputs),
+        ceiling=ceiling,
+        detection=SpanEvaluation(
+            gold=people.name,
+            n_outputs=len(outputs),
+            average="micro",
+            unit=UnitEffect(common.units.name, common.units.n, float("nan")),
+            results=tuple(DetectionResult(measure=MCC, **row) for row in rows),
+            significance={} if test is None else {MCC: test},
+        ),
         clean_share=float(truth.mean()),
         warnings=tuple(dict.fromkeys(warnings)),
         provenance=Provenance.of("meta", {"preset": "wmt26"}, files, rng, options),
     )
+
+
+def _rated_twice(people: Marked) -> bool:
+    n = {output: len(values) for output, values in people.values.items()}
+    complete = not people.errors or n == {o: len(errors) for o, errors in people.errors.items()}
+    return complete and min(n.values(), default=0) > 1
+
+
+def _is_clean(people: Marked, output: Output, rating: int) -> bool:
+    """Tell whether one of the ratings of an output finds no error."""
+    marked = people.errors[output][rating] if people.errors else ()
+    errors = (e for e in marked if not e.in_source and e.severity.strip().lower() in SEVERE)
+    return people.values[output][rating] >= CLEAN_FROM and not any(errors)
 
 
 def _gold(people: Marked, human: str | None) -> tuple[dict[Output, float], dict[Output, bool]]:
@@ -540,7 +565,6 @@ def _gold(people: Marked, human: str | None) -> tuple[dict[Output, float], dict[
 
 
 def _cost(source: Marked, output: Output) -> float:
-    """Return what the errors of an output cost, a mean over its ratings."""
     return sum(_COSTS[major] for major in source.majors(output)) / len(source.errors[output])
 
 
@@ -548,7 +572,6 @@ Metric = tuple[dict[Output, float], dict[Output, float] | None]  # scores, and v
 
 
 def _metrics(source: Marked) -> dict[str, Metric]:
-    """Return scores and verdicts of each metric of a source."""
     verdicts = source.scores.get(CLEAN)
     scores = source.scores.get(SCORES)
     if scores is None and source.values:
@@ -571,7 +594,6 @@ def _scored_set(
     score: Mapping[Output, float],
     metrics: Mapping[str, Mapping[Output, float]],
 ) -> EvalSet:
-    """Put human and metric scores into one set."""
     systems = tuple(sorted({system for system, _ in score}))
     ids = tuple(sorted({segment for _, segment in score}))
     documents = {k: name for source in (people, *sources) for k, name in source.documents.items()}
@@ -607,6 +629,5 @@ def _verdicts(
 
 
 def _confusions(truth: Floats, said: Floats) -> Floats:
-    """Return tp, fp, fn, tn of each output."""
     return np.stack([truth * said, (1 - truth) * said, truth * (1 - said),
                      (1 - truth) * (1 - said)], axis=-1)  # fmt: skip

@@ -24,20 +24,16 @@ from steelyard.core.options import (
 Alternative = Literal["greater", "two-sided"]
 Correction = Literal["none", "holm", "bonferroni", "benjamini-hochberg"]
 GroupBy = Literal["none", "item", "system"]
-Intervals = Literal["unit", "segment", "document", "system", "both", "rater"]
-Level = Literal["sys", "seg", "doc", "domain"]
+Intervals = Literal["unit", "segment", "document", "system", "both"]
+Level = Literal["sys", "seg"]
 Method = Literal["exact", "mtme"]
 OutlierHandling = Literal["both", "keep", "drop"]
-PaTies = Literal["strict", "drop-human"]
-Scheme = Literal["inputs", "cells", "systems", "rows+columns", "pairs", "williams"]
+Scheme = Literal["inputs", "cells", "systems", "williams"]
 
-LEVELS = ("sys", "seg")
-#: Levels whose items are made of segments, and what such an item is called.
-POOLED = {"doc": "document", "domain": "domain"}
+LEVELS: tuple[str, ...] = get_args(Level)
 GROUPS: tuple[str, ...] = get_args(GroupBy)
 SCHEMES: tuple[str, ...] = get_args(Scheme)
-#: What Deutsch et al. (2021) call schemes. PERM-BOTH has been done in two ways: by swapping each
-#: score by itself, as in their own code and in the shared tasks, and by swapping rows and columns.
+#: What Deutsch et al. (2021) call schemes; their code swaps each score by itself for PERM-BOTH.
 PUBLISHED = {"perm-inputs": "inputs", "perm-systems": "systems", "perm-both": "cells"}
 PERM = "PERM-INPUTS, PERM-SYSTEMS and PERM-BOTH stand for inputs, systems and cells"
 ALTERNATIVES: tuple[str, ...] = get_args(Alternative)
@@ -52,9 +48,8 @@ class MetricTest(Options):
     Parameters
     ----------
     scheme
-        What is swapped between two metrics: ``inputs`` (segments), ``cells``, ``systems``,
-        ``rows+columns``, verdicts on ``pairs`` (acc-eq, tau-eq); or ``williams``' test of pearson.
-        All but ``inputs`` can reject too often.
+        What is swapped between two metrics: ``inputs`` (segments), ``cells`` or ``systems``; or
+        ``williams``' test of pearson. All but ``inputs`` can reject too often.
     alternative
         ``greater`` or ``two-sided``.
     n_resamples
@@ -65,8 +60,8 @@ class MetricTest(Options):
         Of p-values for the number of pairs.
     """
 
-    scheme: Scheme = choice("inputs", SCHEMES, "What is swapped between two metrics (pairs: "
-                            "verdicts, for acc-eq and tau-eq), or Williams' test of pearson; all "
+    scheme: Scheme = choice("inputs", SCHEMES, "What is swapped between two metrics, or "
+                            "Williams' test of pearson; all "
                             f"but inputs can reject too often. {PERM}.",
                             also=PUBLISHED)  # fmt: skip
     alternative: Alternative = choice("greater", ALTERNATIVES, "One- or two-sided tests.")
@@ -85,18 +80,17 @@ class MetaRules(Options):
     ----------
     method
         p-values inside soft pairwise accuracy: ``exact``, or as the toolkit ``mtme`` draws them.
-    epsilon, threshold, pa_ties
-        Metric differences that acc-eq and tau-eq take for ties (None: calibrated), human
-        differences below which Kendall variants see a tie, and whether pairwise accuracy keeps
-        pairs that the human score ties (``strict``) or not (``drop-human``).
+    epsilon, threshold
+        Metric differences that acc-eq and tau-eq take for ties (None: calibrated), and human
+        differences below which Kendall variants see a tie.
     keep_references
         Keep systems that are a metric's reference.
     common
         Use only the systems and segments that all metrics have.
-    outliers, outlier_cutoff
-        Systems whose human score is more than ``outlier_cutoff`` robust standard deviations from
-        the median: values with and without them (``both``), with them (``keep``), or without
-        (``drop``: tests and intervals, too).
+    outliers
+        Systems whose human score is more than 2.5 robust standard deviations from the median:
+        values with and without them (``both``), with them (``keep``), or without (``drop``: tests
+        and intervals, too).
     sentinels
         Add scores that know nothing of quality: random numbers, system names, lengths.
     """
@@ -109,18 +103,11 @@ class MetaRules(Options):
     threshold: float | None = number(
         None, "Human differences below which Kendall variants see a tie.", least=0, metavar="X"
     )
-    pa_ties: PaTies = choice(
-        "strict", get_args(PaTies), "Pairs of systems that the human score ties."
-    )
     keep_references: bool = flag("Keep systems that are a metric's reference.")
     common: bool = flag("Use only the systems and segments that all metrics have.")
     outliers: OutlierHandling = choice(
         "both", get_args(OutlierHandling), "Systems with human scores far from all others: values "
         "with and without them, with them, or without them (tests and intervals, too).",
-    )  # fmt: skip
-    outlier_cutoff: float = number(
-        2.5, "Robust deviations (1.483 MAD) from the median beyond which a system is an outlier.",
-        least=0, strict=True, metavar="X",
     )  # fmt: skip
     sentinels: bool = flag("Add scores that know nothing of quality: random numbers, system names, "
                            "segments, lengths.")  # fmt: skip
@@ -134,10 +121,7 @@ class MetaOptions(MetricTest, MetaRules):
         None, "Only these metrics; patterns such as '*-refA' stand for several."
     )
     level: str | None = choice(
-        None,
-        get_args(Level),
-        "Systems, segments, or documents or domains, whose scores are means of segments; by "
-        "default each meta-metric's own.",
+        None, LEVELS, "Systems or segments; by default each meta-metric's own."
     )
     group_by: str | None = choice(
         None, GROUPS, "What segments are grouped by; by default each meta-metric's own."
@@ -145,13 +129,12 @@ class MetaOptions(MetricTest, MetaRules):
     significance: bool = flag("Test all pairs of metrics; show which do not differ.")
     intervals: str | None = choice(
         "unit", get_args(Intervals), "What is resampled for intervals of values and ranks: units, "
-        "systems, both (document sets the unit, too), or the raters behind the human score.",
+        "systems, or both (document sets the unit, too).",
         none="none",
     )  # fmt: skip
     n_bootstrap: int = bootstraps()
     unit: str = unit("segment", "What is independent: changes sign, is swapped and is resampled as "
-                     "a whole (segment: as soft pairwise accuracy is defined; rater and "
-                     "document+rater: human p-values by rater).")  # fmt: skip
+                     "a whole (segment: as soft pairwise accuracy is defined).")  # fmt: skip
 
     def __post_init__(self) -> None:
         super().__post_init__()

@@ -30,8 +30,7 @@ from steelyard.core.table import Cell, Column, Frame, Table, interval_decimals
 from steelyard.core.text import all_of, listed, plural
 from steelyard.core.warnings import brief, code_of
 from steelyard.data.evalset import EvalSet
-from steelyard.data.units import RATER, SEGMENT, UnitEffect, many
-from steelyard.metaevaluation.options import POOLED
+from steelyard.data.units import SEGMENT, UnitEffect, many
 from steelyard.stats.arrays import Floats
 from steelyard.stats.curves import AgreementCurve
 from steelyard.stats.judged.gap import Gap
@@ -58,15 +57,37 @@ def quoted(names: Sequence[str]) -> str:
 
 
 def resampled_units(intervals: str, unit: str = SEGMENT) -> str:
-    """Name what is resampled: units, systems, or both.
-
-    Examples
-    --------
-    >>> resampled_units("unit", "document"), resampled_units("both", "5 segments")
-    ('documents', 'runs of 5 segments and systems')
-    """
-    names = {"system": "systems", "both": f"{many(unit)} and systems", RATER: "raters"}
+    """Name what is resampled: units, systems, or both."""
+    names = {"system": "systems", "both": f"{many(unit)} and systems"}
     return names.get(intervals, many(unit))
+
+
+def shown_ci(ci: tuple[float, float] | None, digits: int = 3) -> str:
+    """Write an interval behind its value, if there is one."""
+    if ci is None or np.isnan(ci).any():
+        return ""
+    return f", 95% CI {ci[0]:.{digits}f} to {ci[1]:.{digits}f}"
+
+
+def lead(
+    text: str, others: Sequence[str], p: float | None, close: Sequence[str]
+) -> Iterator[Statement]:
+    """Add to a sentence on the best metric whether the test finds its lead over the others.
+
+    ``p`` is that of the lead over the second, None without a test, and ``close`` are the metrics
+    that the test does not separate from the best.
+    """
+    if close:
+        names = all_of(close) if len(close) <= 2 else f"{len(close)} other metrics"
+        verb = "is" if len(close) == 1 else "are"
+        yield "undecided", f"{text}, but {names} {verb} too close to call."
+    elif p is not None:
+        yield "settled", f"{text}, ahead of {others[0]} ({shown_p(p)})."
+    else:
+        yield "settled", f"{text}."
+        if others:
+            lost = f"Its lead over {others[0]} was not tested (significance=True)."
+            yield "undecided", lost
 
 
 def few_warnings(result: Any) -> Any:
@@ -113,12 +134,11 @@ class Outliers(Record):
 
 @dataclass(frozen=True, slots=True)
 class Without(Record):
-    """What a metric has without the outlying systems; ranks are by value, among all metrics."""
+    """What a metric has without the outlying systems; the rank is by value, among all metrics."""
 
     value: float
     rank: int | None
-    rank_with: int | None  # its rank by value with all systems, to compare with
-    n_systems: int | None
+    n_systems: int
 
 
 @dataclass(frozen=True, slots=True)
@@ -158,7 +178,10 @@ class Significance(Record):
     p_adjusted: Floats | None = None
     correction: str = "none"
     note: str | None = None  # why p-values of the scheme are too small, where they are
-    valid: Significance | None = None  # the same comparisons by a scheme that keeps its level
+
+    def between(self, first: str, other: str) -> float:
+        """Return the decisive p-value that one metric beats another."""
+        return float(self.decisive[self.metrics.index(first), self.metrics.index(other)])
 
     @property
     def decisive(self) -> Floats:
@@ -183,7 +206,6 @@ class MetaEvaluation(Result):
     p_error: Mapping[str, float] = field(default_factory=dict)  # of p-values inside values
     resampled: str = "unit"
     unit: UnitEffect = field(default_factory=lambda: UnitEffect(SEGMENT, 0, 1.0))  # of people
-    by_coarser: Mapping[str, Mapping[str, float]] = field(default_factory=dict)
     n_cells: int | None = None  # outputs (system, segment) that people scored
     outliers: Outliers | None = None  # by people's scores of systems
     source: EvalSet | None = field(default=None, compare=False)  # what figures of segments show
@@ -224,7 +246,7 @@ class MetaEvaluation(Result):
             "significance": {by: test.to_dict() for by, test in self.significance.items()},
             "chance": dict(self.chance),
             "p_error": {by: error for by, error in self.p_error.items() if error > 1e-6},
-            "unit": self.unit.to_dict() | {"by_coarser": dict(self.by_coarser)},
+            "unit": self.unit.to_dict(),
             "outliers": None if self.outliers is None else self.outliers.to_dict(),
             "worth": None if self.worth is None else self.worth.to_dict(),
             **origin(self.provenance),
@@ -232,7 +254,6 @@ class MetaEvaluation(Result):
         }
 
     def _ranking(self) -> list[RankingRow]:
-        """Return the metrics by the first meta-metric, best first."""
         first = [r for r in self.results if r.by == self.results[0].by] if self.results else []
         rows = [
             RankingRow(r.metric, rank, r.value, low, high, r.rank)
@@ -307,11 +328,8 @@ class MetaEvaluation(Result):
         yield "sureness", f"This rests on {self._size(best[0])}."
 
     def _best(self, results: Sequence[MetaResult]) -> Iterator[Statement]:
-        """Say which metric is first by the first meta-metric, and whether its lead was tested."""
         best, d = results[0], self.digits()
-        value = f"{_label(best.by)} {best.value:.{d}f}"
-        if best.ci is not None and not np.isnan(best.ci).any():
-            value += f", 95% CI {best.ci[0]:.{d}f} to {best.ci[1]:.{d}f}"
+        value = f"{_label(best.by)} {best.value:.{d}f}{shown_ci(best.ci, d)}"
         if len(results) == 1:
             yield "settled", f"Agreement of {best.metric} with {self.human}: {value}."
             yield "undecided", "There is no other metric to compare it with."
@@ -321,27 +339,15 @@ class MetaEvaluation(Result):
             yield "settled", f"{all_of(tied)} agree best with {self.human} ({value})."
             return
         text = f"{best.metric} agrees best with {self.human} ({value})"
-        close = [r.metric for r in results[1:] if r.rank == 1]
-        test = self.significance.get(best.by)
         if len({r.n_systems for r in results}) > 1:
             yield "undecided", f"{text}, but metrics cover different systems (common=True)."
-        elif best.rank is None or test is None:
-            yield "settled", f"{text}."
-            yield (
-                "undecided",
-                f"Its lead over {results[1].metric} was not tested (significance=True).",
-            )
-        elif close:
-            names = all_of(close) if len(close) <= 2 else f"{len(close)} other metrics"
-            verb = "is" if len(close) == 1 else "are"
-            yield "undecided", f"{text}, but {names} {verb} too close to call."
-        else:
-            following = results[1].metric
-            p = test.decisive[test.metrics.index(best.metric), test.metrics.index(following)]
-            yield "settled", f"{text}, ahead of {following} ({shown_p(float(p))})."
+            return
+        names = [r.metric for r in results[1:]]
+        test = self.significance.get(best.by) if best.rank is not None else None
+        p = None if test is None else test.between(best.metric, names[0])
+        yield from lead(text, names, p, [r.metric for r in results[1:] if r.rank == 1])
 
     def _without_outliers(self, results: Sequence[MetaResult]) -> Iterator[Statement]:
-        """Say what outlying systems change."""
         far = self.outliers
         if far is None or not far.systems or far.handling == "keep":
             return
@@ -362,7 +368,6 @@ class MetaEvaluation(Result):
         yield "sureness", f"Without the {far.label}, {text}."
 
     def _size(self, result: MetaResult) -> str:
-        """Count the systems, their pairs and the segments that a value rests on."""
         systems = self.n_systems if result.n_systems is None else result.n_systems
         segments = self.n_segments if result.n_segments is None else result.n_segments
         of = f"{systems:,} of " if systems < self.n_systems else ""
@@ -386,7 +391,6 @@ class MetaEvaluation(Result):
         return Table("", columns, tuple(zip(*cells, strict=True)), tuple(notes), bold=bold)
 
     def _columns(self, *, details: bool) -> Iterator[tuple[Column, list[Cell]]]:
-        """Yield the columns of the leaderboard with their cells."""
         by_metric: dict[str, MetaResult] = {}
         for result in self.results:  # the first meta-metric is the order
             by_metric.setdefault(result.metric, result)
@@ -434,13 +438,10 @@ class MetaEvaluation(Result):
         return 0 < max(first, default=0) <= _LETTERS
 
     def _note(self) -> str:
-        """Return the caption: what was compared, and what the columns mean."""
-        pooled = POOLED.get(self.level)
         every = self.n_segments if self.source is None else self.source.n_segments
         of = f"{self.n_segments:,} of " if 0 < self.n_segments < every else ""
         size = f"{plural(self.n_systems, 'system')} and {of}{plural(every, 'segment')}"
         note = f"Agreement with {self.human} on {size}"
-        note += f", averaged by {pooled}" if pooled else ""
         if any(result.ci for result in self.results):
             drawn = self.resampled_units
             note += "; low, high: 95% CI" + ("" if drawn == "segments" else f" over {drawn}")
@@ -450,7 +451,6 @@ class MetaEvaluation(Result):
         return f"{note}."
 
     def _detail_notes(self) -> list[str]:
-        """Return all that a table of details is explained by."""
         notes = [self._note()]
         if self.outliers is not None and any(r.without_outliers for r in self.results):
             notes.append(f"without: value without the {self.outliers.label}")
@@ -462,24 +462,13 @@ class MetaEvaluation(Result):
 
     def _unit_notes(self) -> list[str]:
         """Say what is independent, and what a coarser unit would give."""
-        if self.unit.name.endswith(RATER):
-            return [f"unit: {self.unit.counted()}, in the human p-values of soft accuracy"]
         coarser = self.unit.coarser
         if self.unit.name != SEGMENT or coarser is None:
             return [] if self.unit.name == SEGMENT else [self.unit.sentence()]
-        notes = [f"unit: segments; {self.human} has a {coarser.shown()} over {coarser.counted()}"]
-        for by, values in self.by_coarser.items():
-            here = self.values(by)
-            moved = [m for m in values if not np.isnan(values[m] - here[m])]
-            moved.sort(key=lambda m: (-abs(values[m] - here[m]), m))
-            if moved:
-                shown = ", ".join(f"{m} {values[m]:.3f} ({here[m]:.3f} here)" for m in moved[:3])
-                notes.append(f'unit="{coarser.name}" moves {by} most for {shown}')
-        return notes
+        return [f"unit: segments; {self.human} has a {coarser.shown()} over {coarser.counted()}"]
 
 
 def _label(by: str) -> str:
-    """Return the name of a meta-metric in a sentence: SPA and PA are acronyms."""
     return by.upper() if by in ("spa", "pa") else by
 
 

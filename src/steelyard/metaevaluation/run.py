@@ -15,7 +15,7 @@ from steelyard.core.provenance import Provenance
 from steelyard.core.rng import Rng, generator, streams
 from steelyard.core.warnings import TypedWarning
 from steelyard.data.evalset import EvalSet
-from steelyard.data.units import RATER, SEGMENT, Units
+from steelyard.data.units import SEGMENT
 from steelyard.formats.load import Source, as_evalset
 from steelyard.metaevaluation.data import (
     Data,
@@ -23,8 +23,6 @@ from steelyard.metaevaluation.data import (
     curve_of_set,
     find_outliers,
     is_sentinel,
-    item_units,
-    pooled,
     prepare,
     sentinel_tables,
     the_human,
@@ -32,7 +30,6 @@ from steelyard.metaevaluation.data import (
 )
 from steelyard.metaevaluation.options import (
     DEFAULT,
-    POOLED,
     GroupBy,
     Intervals,
     Level,
@@ -48,13 +45,9 @@ from steelyard.metaevaluation.results import (
     quoted,
 )
 from steelyard.metaevaluation.tests import (
-    RaterDraws,
     compare_metrics,
     draw_resamples,
-    people_unit,
     ranked,
-    ratings_behind,
-    segment_unit,
     with_intervals,
 )
 from steelyard.stats.arrays import Counts, Floats
@@ -63,7 +56,7 @@ from steelyard.stats.estimate import undefined
 from steelyard.stats.judged.gap import Gap, believable_gap, system_means
 from steelyard.stats.metametrics import registry
 from steelyard.stats.metametrics.accuracy import Spa
-from steelyard.stats.metametrics.base import MetaMetric, Resamples
+from steelyard.stats.metametrics.base import MetaMetric
 
 By = str | MetaMetric | Sequence[str | MetaMetric]
 
@@ -97,23 +90,19 @@ def meta_evaluate(  # noqa: PLR0913 - every option has a default
     metrics
         Which metrics; by default all that are not human scores.
     level
-        ``sys``, ``seg``, or ``doc`` or ``domain``, where scores are means over the segments of a
-        document or domain; by default each meta-metric's own (correlations: ``sys``).
+        ``sys`` or ``seg``; by default each meta-metric's own (correlations: ``sys``).
     group_by
-        ``none``, ``item`` or ``system`` at other levels than ``sys``; by default each
-        meta-metric's own.
+        ``none``, ``item`` or ``system`` at level ``seg``; by default each meta-metric's own.
     significance
         Test all pairs of metrics and put them into clusters: True, or the test with its options,
         ``sy.metric_test(scheme="cells", correction="holm")``.
     intervals, n_bootstrap
         What is resampled for 95% intervals of values and ranks, and how often: ``unit``,
-        ``system``, ``both``, ``rater`` (only people, from the ratings that the set carries), or
-        None. A warning says where there is none.
+        ``system``, ``both``, or None. A warning says where there is none.
     unit
         What is independent: changes sign inside soft pairwise accuracy, is swapped and is resampled
         as a whole. ``segment``, by which it is defined, ``document``, ``prompt``, a column, a
-        number of consecutive segments, or ``auto``; with ``rater``, ``segment+rater`` or
-        ``document+rater``, people's p-values have errors by rater.
+        number of consecutive segments, or ``auto``.
     rules
         Which systems and segments count, and how ties and outliers do:
         ``sy.meta_rules(common=True, outliers="drop")``.
@@ -175,22 +164,12 @@ def evaluate(
     )
     options.check_unit()
     outliers, data = _outliers(data, human, options)
-    n_segments, level, unit = len(data.judged), options.level, segment_unit(options.unit)
-    if level in POOLED:  # documents or domains replace segments below
-        _check_levels(metas, level)
-        data, more = pooled(data, human, level)
-        warnings += more
-    ratings, data = ratings_behind(es, human, options, data)
-    if level in POOLED:
-        units, options = item_units(data, options)
-    else:
-        units = data.units(unit)
-    warnings += _unit_warnings(units, data, options)
+    units = data.units(options.unit)
+    warnings += () if units.name == SEGMENT else units.warnings  # segments are the definition
     test_draws, resample_draws = streams(rng, 2)
-    draws: RaterDraws | Resamples | None = None
+    draws = None
     if options.intervals is not None:
-        draws = RaterDraws.of(data, human, ratings, options, resample_draws)
-        draws = draws or draw_resamples(data, options, units, resample_draws)
+        draws = draw_resamples(data, options, units, resample_draws)
     runs = [Run.of(data, meta, options, units.codes) for meta in metas]
     results: list[MetaResult] = []
     tests: dict[str, Significance] = {}
@@ -207,16 +186,16 @@ def evaluate(
         warnings += more
         if outliers.systems and run.view.level == "sys" and options.outliers == "both":
             part = run.without(part, outliers.systems)
-        results += [replace(r, level=level) for r in part] if level in POOLED else part
+        results += part
     warnings += without_value(results)
     chance = {run.meta.name: run.meta.chance(run.view) for run in runs}
     worth_draws = streams(rng, 4)[3]
-    of_systems = level not in POOLED and any(result.level == "sys" for result in results)
+    of_systems = any(result.level == "sys" for result in results)
     shown = options.provenance(human, [meta.name for meta in metas])
     return MetaEvaluation(
         human=human,
         n_systems=data.es.n_systems,
-        n_segments=n_segments,
+        n_segments=len(data.judged),
         systems=data.es.systems,
         results=tuple(results),
         significance=tests,
@@ -224,37 +203,20 @@ def evaluate(
         provenance=Provenance.of("meta", shown, es.inputs, rng, options),
         chance={by: value for by, value in chance.items() if value is not None},
         p_error={run.meta.name: run.meta.p_error(run.view) for run in runs},
-        resampled=RATER if isinstance(draws, RaterDraws) else options.intervals or "",
-        unit=people_unit(data, options.unit, units),
-        by_coarser=_by_coarser(runs, options, units),
+        resampled=options.intervals or "",
+        unit=units.effect(data.human),
         n_cells=int(np.count_nonzero(~np.isnan(data.human))),
         outliers=outliers,
         source=es,
-        worth=lazy(lambda: _worth_of_best(data, human, results, unit, worth_draws)),
+        worth=lazy(lambda: _worth_of_best(data, human, results, options.unit, worth_draws)),
         gaps=lazy(lambda: {m: _gap(data, units.codes, m) for m in data.metrics})
         if of_systems
         else {},
     )
 
 
-def _by_coarser(
-    runs: Sequence[Run], options: MetaOptions, units: Units
-) -> dict[str, dict[str, float]]:
-    """Return the values that a coarser unit gives where p-values inside them depend on it."""
-    coarser, values = units.coarser, {}
-    for run in runs:
-        if coarser is None or coarser.n < 2 or run.data.raters is not None:
-            return {}
-        if run.meta.on_cells and run.view.level == "sys":
-            results = Run.of(run.data, run.meta, options, coarser.codes).results()
-            values[run.meta.name] = {result.metric: result.value for result in results}
-    return values
-
-
 def _outliers(data: Data, human: str, options: MetaOptions) -> tuple[Outliers, Data]:
-    """Return the outlying systems, and the data without them if they are to go."""
-    outliers = find_outliers(human, data.es.systems, data.human_systems,
-                             cutoff=options.outlier_cutoff, handling=options.outliers)  # fmt: skip
+    outliers = find_outliers(human, data.es.systems, data.human_systems, options.outliers)
     if not outliers.systems or options.outliers != "drop":
         return outliers, data
     rest = data.without(outliers.systems)
@@ -263,23 +225,7 @@ def _outliers(data: Data, human: str, options: MetaOptions) -> tuple[Outliers, D
     return outliers, rest
 
 
-def _check_levels(metas: Sequence[MetaMetric], level: str) -> None:
-    """Refuse meta-metrics that only compare systems."""
-    for meta in metas:
-        if "seg" not in meta.levels:
-            others = 'by=["acc-eq", "pearson"]'
-            raise UsageError(f"'{meta.name}' compares systems: it has no level {level} ({others})")
-
-
-def _unit_warnings(units: Units, data: Data, options: MetaOptions) -> tuple[str, ...]:
-    """Return warnings of units; refuse too few of them beside raters."""
-    if data.crossed and units.few:
-        raise UsageError(f'unit="{options.unit}": {units.too_few()} for a test by both')
-    return () if units.name == SEGMENT else units.warnings  # segments are the definition
-
-
 def _beaten(results: Sequence[MetaResult]) -> list[str]:
-    """Warn of metrics that a sentinel among them beats."""
     defined = [result for result in results if not np.isnan(result.value)]
     sentinels = [result for result in defined if is_sentinel(result.metric)]
     if not sentinels:
@@ -307,7 +253,6 @@ def without_value(results: Sequence[MetaResult]) -> list[str]:
 
 
 def _gap(data: Data, codes: Counts | None, metric: str) -> Gap:
-    """Measure the smallest believable gap of a metric with segment scores; noise is by unit."""
     human, scores = data.human, data.segments(metric)
     both = ~(np.isnan(human) | np.isnan(scores))
     if not both.any():
@@ -321,7 +266,6 @@ def _gap(data: Data, codes: Counts | None, metric: str) -> Gap:
 def _worth_of_best(
     data: Data, human: str, results: Sequence[MetaResult], unit: str, rng: np.random.Generator
 ) -> AgreementCurve | None:
-    """Measure how often people agree with the best metric by the first meta-metric of systems."""
     for r in results:
         if r.level == "sys" and not np.isnan(r.value) and not is_sentinel(r.metric):
             return curve_of_set(data.es, human, r.metric, rng, unit=unit)

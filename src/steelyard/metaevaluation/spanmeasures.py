@@ -150,7 +150,6 @@ def weighted_coverage(gold: Spans, pred: Spans) -> Counts:
 
 
 def _overlaps(gold: Spans, pred: Spans) -> Floats:
-    """Return the characters that spans share: predictions x marked spans."""
     end = np.minimum(pred[:, None, 1], gold[None, :, 1])
     start = np.maximum(pred[:, None, 0], gold[None, :, 0])
     return (end - start).clip(0).astype(np.float64)
@@ -181,7 +180,6 @@ def _matchings(gold: Spans, pred: Spans, earned: Floats, found: Floats) -> list[
 
 
 def _undominated(points: Iterable[Point]) -> list[Point]:
-    """Keep the points that no other one exceeds in both numbers."""
     kept: list[Point] = []
     for a, b in sorted(points, reverse=True):
         if not kept or b > kept[-1][1]:

@@ -15,9 +15,11 @@ from typing import Any
 import numpy as np
 
 from steelyard.core.errors import InputError, printable
+from steelyard.core.options import bad_value
 from steelyard.core.text import plural
-from steelyard.data.evalset import EvalSet, ScoreTable
+from steelyard.data.evalset import EvalSet, Kind, ScoreTable
 from steelyard.data.judgements import ErrorSpan, Ratings
+from steelyard.data.verdicts import Opinion, Verdicts
 from steelyard.formats import files
 from steelyard.formats.reading import read_any
 from steelyard.stats.arrays import Floats
@@ -135,9 +137,10 @@ def _texts(es: EvalSet, chosen: Any, mistakes: Sequence[Mistake]) -> list[Any]:
     place = {id_: k for k, id_ in enumerate(es.segments.ids)}
     system = {name: k for k, name in enumerate(es.systems)}
     marked: dict[int, list[Any]] = {}
-    for one in sorted(mistakes, key=lambda m: -1.0 if m.confidence is None else -m.confidence):
-        where = [one.start, one.end, one.text, int(one.side == "source")]
-        marked.setdefault(place[one.segment], []).append([system[one.system], _said(one), *where])
+    for mark in sorted(mistakes, key=lambda m: -1.0 if m.confidence is None else -m.confidence):
+        where = [mark.start, mark.end, mark.text, int(mark.side == "source")]
+        marks = marked.setdefault(place[mark.segment], [])
+        marks.append([system[mark.system], _with_confidence(mark), *where])
     segments = es.segments
     return [
         [
@@ -151,7 +154,7 @@ def _texts(es: EvalSet, chosen: Any, mistakes: Sequence[Mistake]) -> list[Any]:
     ]
 
 
-def _said(mistake: Mistake) -> str:
+def _with_confidence(mistake: Mistake) -> str:
     """Name the kind of a mistake, with how sure it is."""
     sure = mistake.confidence
     return mistake.kind if sure is None else f"{mistake.kind} ({sure:.0%} sure)"
@@ -214,16 +217,16 @@ def read_mistakes(path: Path, es: EvalSet) -> tuple[Mistake, ...]:
     the spans ``source`` and ``output`` as [start, end, text] or null. Lines about systems or
     segments that the set does not have are passed over.
     """
-    found: list[Mistake] = []
+    mistakes: list[Mistake] = []
     known = set(es.segments.ids)
     for line, text in enumerate(files.lines(files.read_text(path)), 1):
         if text.strip():
             row = files.parse_json(text, path, line)
             try:
-                found += [_mistake(one) for one in _explained(row)]
+                mistakes += [_mistake(entry) for entry in _explained(row)]
             except ValueError as error:
                 raise InputError(str(error), path=path, line=line) from None
-    return tuple(one for one in found if one.system in es.systems and one.segment in known)
+    return tuple(m for m in mistakes if m.system in es.systems and m.segment in known)
 
 
 #: No mistakes: found; missed by the linker, since no system and no human translation has it; or
@@ -236,10 +239,12 @@ def _explained(row: Any) -> Iterable[Any]:
     if not isinstance(row, Mapping) or "entities" not in row:
         return [row]
     entities = row["entities"]
-    if not isinstance(entities, list) or not all(isinstance(one, Mapping) for one in entities):
+    if not isinstance(entities, list) or not all(
+        isinstance(entity, Mapping) for entity in entities
+    ):
         raise ValueError("'entities' is not a list of objects")
     owner = {name: row[name] for name in ("system", "segment") if name in row}
-    return [{**owner, **_placed(one)} for one in entities if one.get("kind") not in _FINE]
+    return [{**owner, **_placed(e)} for e in entities if e.get("kind") not in _FINE]
 
 
 def _placed(entity: Mapping[str, Any]) -> dict[str, Any]:
@@ -281,23 +286,6 @@ def _mistake(row: Any) -> Mistake:
     )
 
 
-def not_shown(path: Path, es: EvalSet) -> tuple[str, ...]:
-    """Say where explanations of KoBE were cut, and how many alarms are not in the file."""
-    below = 0
-    cuts: set[float] = set()
-    for line, text in enumerate(files.lines(files.read_text(path)), 1):
-        row = files.parse_json(text, path, line) if '"below"' in text else None
-        if isinstance(row, Mapping) and row.get("system") in es.systems:
-            n, cut = row.get("below"), row.get("cut")
-            if isinstance(n, int) and isinstance(cut, (int, float)):
-                below += n
-                cuts.add(cut)
-    if not below:
-        return ()
-    told = plural(below, "alarm")
-    return (f"{told} on names and numbers below a confidence of {min(cuts):.2f} not marked",)
-
-
 def rated_mistakes(es: EvalSet) -> Iterable[Mistake]:
     """Give the errors that raters marked, where the set holds their judgements.
 
@@ -307,12 +295,12 @@ def rated_mistakes(es: EvalSet) -> Iterable[Mistake]:
         if ratings.errors is None:
             continue
         places = list(zip(ratings.system.tolist(), ratings.segment.tolist(), strict=True))
-        rated = Counter(place for place, own in zip(places, ratings.errors, strict=True)
-                        if own is not None)  # fmt: skip
+        rated = Counter(place for place, errors in zip(places, ratings.errors, strict=True)
+                        if errors is not None)  # fmt: skip
         marked = Counter(
-            (place, f"{one.severity} {one.category}", one.start, one.end, one.in_source)
+            (place, f"{e.severity} {e.category}", e.start, e.end, e.in_source)
             for place, errors in zip(places, ratings.errors, strict=True)
-            for one in errors or ()
+            for e in errors or ()
         )
         for (place, kind, start, end, in_source), count in marked.items():
             of = f" ({count} of {rated[place]} raters)" if rated[place] > 1 else ""
@@ -346,5 +334,55 @@ def joined(es: EvalSet, name: str, ratings: Ratings) -> EvalSet:
 
 
 def _cost(errors: tuple[ErrorSpan, ...] | None) -> float:
-    weights = [float("nan") if one.score is None else one.score for one in errors or ()]
+    weights = [float("nan") if error.score is None else error.score for error in errors or ()]
     return float("nan") if errors is None else -float(sum(weights))
+
+
+RatingsLike = str | Path | Ratings
+_EXPECTED = "files of raw judgements, or Ratings"
+
+
+def add_ratings(
+    es: EvalSet, ratings: RatingsLike | Sequence[RatingsLike] | Mapping[str, RatingsLike]
+) -> EvalSet:
+    """Add raw judgements to a set: files, Ratings, or several of them, by name or in a list."""
+    if isinstance(ratings, (str, Path, Ratings)):
+        ratings = [ratings]
+    if not isinstance(ratings, (Mapping, Sequence)):
+        raise bad_value("ratings", _EXPECTED, ratings)
+    named = ratings.items() if isinstance(ratings, Mapping) else enumerate(ratings, 1)
+    for name, source in named:
+        if isinstance(source, Ratings):
+            es = joined(es, name if isinstance(name, str) else f"ratings {name}", source)
+        elif isinstance(source, (str, Path)):
+            es = with_ratings(es, Path(source))
+        else:
+            raise bad_value("ratings", _EXPECTED, source)
+    return es
+
+
+def with_verdicts(es: EvalSet, verdicts: Verdicts) -> tuple[EvalSet, tuple[str, ...]]:
+    """Add verdicts on single outputs of a set to its scores, to read where judge and people differ.
+
+    Verdicts on pairs, or on other systems and items, add nothing. Gives the set and the names of
+    what was added.
+    """
+    row_of = {name: row for row, name in enumerate(es.systems)}
+    column_of = {name: column for column, name in enumerate(es.segments.ids)}
+    known = set(verdicts.systems) <= set(row_of) and set(verdicts.items) <= set(column_of)
+    if verdicts.kind != "points" or verdicts.left is None or not known:
+        return es, ()
+    rows = np.array([row_of[name] for name in verdicts.systems])[verdicts.left]
+    columns = np.array([column_of[name] for name in verdicts.items])[verdicts.item]
+    opinions: list[tuple[Opinion, Kind]] = [(judge, "metric") for judge in verdicts.judges]
+    opinions.append((verdicts.people(), "human"))
+    added = []
+    for opinion, kind in opinions:
+        name = f"{opinion.name} (verdicts)"
+        if name in es.scores or np.isnan(opinion.value).all():
+            continue
+        values = np.full((len(es.systems), es.n_segments), np.nan)
+        values[rows, columns] = opinion.value
+        es = es.with_scores(name, ScoreTable(values, kind=kind))
+        added.append(name)
+    return es, tuple(added)

@@ -15,8 +15,6 @@ TERMS: dict[str, str] = {
     "trueskill": "a rating from wins segment by segment, which grows surer with each of them",
     "tier": "systems in one tier are not told apart by the tests; tier 1 is the best",
     "rank": "place, best first; those that share a rank are not told apart by the tests",
-    "low": "lower end of the 95% interval of the column before it",
-    "high": "upper end of the 95% interval",
     "spa": "soft pairwise accuracy: how well a metric's certainty about each pair of systems "
     "matches people's; 1 is perfect, 0.5 is guessing",
     "pa": "pairwise accuracy: share of the pairs of systems that a metric puts into the order that "
@@ -24,18 +22,10 @@ TERMS: dict[str, str] = {
     "acc-eq": "share of pairs of outputs of one segment that a metric orders, or ties, as people "
     "do; a metric may count small differences as ties",
     "pearson": "Pearson's correlation: how close to a straight line metric and people lie",
-    "Pearson r": "Pearson's correlation: how close to a straight line the two scores lie",
     "spearman": "Spearman's correlation: Pearson's correlation of places instead of scores",
     "kendall-b": "Kendall's tau-b: pairs ordered alike minus pairs ordered the other way round",
-    "tau-b": "Kendall's tau-b: pairs ordered alike minus pairs ordered the other way round; 1 is "
-    "the same order, -1 the reverse",
-    "without": "the same value without the systems that lie far from all others",
     "alike": "metrics that share a letter do not differ significantly",
-    "gap": "systems whose scores are closer than this can't be put into order by it",
-    "cells": "outputs, one system on one segment each, that have both scores",
-    "agreement": "how well it agrees with the others, or with people; higher is better",
     "kappa": "agreement beyond chance; 1 is perfect, 0 is chance",
-    "sentinel": "what somebody who knows nothing of quality would reach",
     "rho": "how closely the judge's verdicts follow people's; 1 is perfect",
     "position": "how much more often an answer wins in the first place than in the second",
     "ties %": "pairs of systems with the same score on the same segment, in per cent",

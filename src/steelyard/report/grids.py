@@ -1,10 +1,9 @@
-"""What only the report shows: matrices of p-values, and tables of ties, gaps and agreement."""
+"""Matrices of p-values, which only the report shows."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from itertools import combinations
 from typing import Any
 
 import numpy as np
@@ -12,13 +11,9 @@ import numpy as np
 from steelyard.comparison.results import RANKINGS, TESTS, Comparison
 from steelyard.core.errors import printable
 from steelyard.core.table import Cell, Column, Table
-from steelyard.data.evalset import EvalSet
-from steelyard.data.overview import Overview
 from steelyard.metaevaluation.results import MetaEvaluation
 from steelyard.report.glossary import CORRECTIONS, SCHEMES
 from steelyard.stats.arrays import Floats
-from steelyard.stats.correlation import cell_pearson, kendall_b
-from steelyard.stats.kendall.counting import count_pairs
 
 MOST = 60  # rows beyond which a matrix is a blur
 _NONE = "\u2013"  # a pair without a test
@@ -65,13 +60,13 @@ class Grid:
 
     def table(self) -> Table:
         """List all pairs, each once, with who is better and the exact p-value."""
-        told = {"w": "first is better", "l": "second is better", "u": "not decided"}
+        words = {"w": "first is better", "l": "second is better", "u": "not decided"}
         rows: list[tuple[Cell, ...]] = []
         for i, (name, cells) in enumerate(self.rows):
             for other, cell in list(zip(self.names, cells, strict=True))[i + 1 :]:
-                verdict = "no test" if np.isnan(cell.exact) else told[cell.kind[0]]
+                verdict = "no test" if np.isnan(cell.exact) else words[cell.kind[0]]
                 rows.append((name, other, verdict, cell.exact))
-        columns = _columns("first", "second", "verdict", "p")
+        columns = tuple(map(Column, ("first", "second", "verdict", "p")))
         return Table(self.title, columns, tuple(rows))
 
 
@@ -109,8 +104,8 @@ def _rows(
             kind, sign, shown = f"l{_step(back)}", "▽", back
         else:
             kind, sign, shown = "u", "·", float(np.nanmin([p, back]))
-        told = (sign, shown_p(shown)) if small else (shown_p(shown), "")
-        return MatrixCell(kind, *told, pair, shown)
+        words = (sign, shown_p(shown)) if small else (shown_p(shown), "")
+        return MatrixCell(kind, *words, pair, shown)
 
     places = range(len(names))
     return tuple((name, tuple(cell(i, j) for j in places)) for i, name in enumerate(names))
@@ -125,30 +120,28 @@ def _step(p: float) -> int:
     return 3 if p < 0.001 else 2 if p < 0.01 else 1
 
 
-def system_grids(found: Comparison, systems: Sequence[str]) -> list[Grid]:
+def system_grids(result: Comparison, systems: Sequence[str]) -> list[Grid]:
     """Give a grid per test of a comparison, best systems first.
 
     ``systems`` is the order in which the explorer counts them.
     """
     place = {name: i for i, name in enumerate(systems)}
     grids = []
-    by_test = {tiers.test: by for by, tiers in found.tiers.items()}
-    for name, test in found.tests.items():
-        by = by_test.get(name, next(iter(found.aggregations)))
-        order = found.ranking(by)[:MOST]
-        index = [found.systems.index(s) for s in order]
+    by_test = {tiers.test: by for by, tiers in result.tiers.items()}
+    for name, test in result.tests.items():
+        by = by_test.get(name, next(iter(result.aggregations)))
+        order = result.ranking(by)[:MOST]
+        index = [result.systems.index(s) for s in order]
         p = test.p_adjusted[np.ix_(index, index)]
-        if test.alternative == "two-sided":
-            ranks = found.aggregations[by].ranks[index]
-            p = _ahead(p, ranks[:, None] < ranks[None, :], found.alpha)
+        ranks = result.aggregations[by].ranks[index]
+        p = _ahead(p, ranks[:, None] < ranks[None, :], result.alpha)
         names = [printable(system) for system in order]
-        rows = _rows(names, p, found.alpha, [place[s] for s in order])
-        sides = "either way" if test.alternative == "two-sided" else "in favour of the row"
+        rows = _rows(names, p, result.alpha, [place[s] for s in order])
         correction = CORRECTIONS.get(test.correction, test.correction)
-        caption = f"p-values of a difference {sides}, {correction}; {test.reason}."
-        shown_by = RANKINGS.get(found.shown(by), found.shown(by))
+        caption = f"p-values of a difference either way, {correction}."
+        shown_by = RANKINGS.get(result.shown(by), result.shown(by))
         title = f"Systems by {shown_by} ({TESTS.get(name, name)})"
-        grids.append(Grid(title, caption, rows, f"{found.alpha:g}"))
+        grids.append(Grid(title, caption, rows, f"{result.alpha:g}"))
     return grids
 
 
@@ -161,8 +154,8 @@ def metric_grids(meta: MetaEvaluation, alpha: float) -> list[Grid]:
         index = [test.metrics.index(m) for m in order]
         p = (test.p if test.p_adjusted is None else test.p_adjusted)[np.ix_(index, index)]
         if test.alternative == "two-sided":
-            own = np.array([values[m] for m in order])
-            p = _ahead(p, own[:, None] > own[None, :], alpha)
+            of_order = np.array([values[m] for m in order])
+            p = _ahead(p, of_order[:, None] > of_order[None, :], alpha)
         rows = _rows([printable(metric) for metric in order], p, alpha)
         swapped = SCHEMES.get(test.scheme, test.scheme)
         correction = CORRECTIONS.get(test.correction, test.correction)
@@ -173,73 +166,3 @@ def metric_grids(meta: MetaEvaluation, alpha: float) -> list[Grid]:
             Grid(f"Metrics by {by}: which agree more with people", caption, rows, f"{alpha:g}")
         )
     return grids
-
-
-def _columns(*named: str | tuple[str, int]) -> tuple[Column, ...]:
-    """Make columns of names, or of names and digits."""
-    pairs = ((one, None) if isinstance(one, str) else one for one in named)
-    return tuple(Column(name, digits=digits) for name, digits in pairs)
-
-
-def ties_table(view: Overview, meta: MetaEvaluation | None) -> Table:
-    """Give how often each score ties two systems, and which differences calibration ties."""
-    epsilon: dict[str, float | None] = {}
-    if meta is not None:
-        for result in meta.results:
-            if result.epsilon is not None:
-                epsilon.setdefault(result.metric, result.epsilon)
-    columns = [Column("score"), Column("kind"), Column("ties %", digits=1)]
-    columns += [Column("epsilon")] if epsilon else []
-    rows: list[tuple[Cell, ...]] = []
-    for facts in sorted(view.scores, key=lambda f: (f.table.kind, -_known(f.ties), f.name)):
-        row: tuple[Cell, ...] = (facts.name, facts.table.kind, 100 * facts.ties)
-        own = epsilon.get(facts.name)
-        shown = None if own is None else f"{own:.3g}"  # some are tiny, and none is 0.0000
-        rows.append((*row, shown) if epsilon else row)
-    notes = ["ties: pairs of systems with the same score on the same segment"]
-    if epsilon:
-        notes.append("epsilon: differences up to this are ties after calibration for acc-eq")
-    return Table("Ties by score", tuple(columns), tuple(rows), tuple(notes))
-
-
-def _known(value: float) -> float:
-    return -1.0 if np.isnan(value) else value
-
-
-def missing_table(es: EvalSet) -> Table:
-    """Give what each score lacks: cells, systems, segments."""
-    rows: list[tuple[Cell, ...]] = []
-    for name, table in sorted(es.scores.items(), key=lambda item: (item[1].kind, item[0])):
-        lost = np.isnan(table.values)
-        n = lost.size
-        share = 100 * float(lost.sum()) / n if n else None
-        whole = [int(lost.all(axis=axis).sum()) if n else None for axis in (1, 0)]
-        rows.append((name, table.kind, int(lost.sum()), share, *whole))
-    columns = _columns("score", "kind", "cells missing", ("missing %", 1), "systems without",
-                       "segments without")  # fmt: skip
-    note = "a cell is one system on one segment; nothing that is missing is taken for a number"
-    return Table("Missing scores", columns, tuple(rows), (note,))
-
-
-def human_table(es: EvalSet) -> Table | None:
-    """Give how each two human scores agree: on cells, and on the order of systems."""
-    names = [name for name in es.human if es[name].has_segments]
-    rows: list[tuple[Cell, ...]] = []
-    for one, other in combinations(names, 2):
-        x, y = es[one].oriented, es[other].oriented
-        r, _ = cell_pearson(x, y)
-        both = ~(np.isnan(x) | np.isnan(y))
-        kept = both.any(axis=1)
-        tau = float("nan")
-        if int(kept.sum()) > 1:
-            means = [
-                np.where(both[kept], z[kept], 0).sum(axis=1) / both[kept].sum(axis=1)
-                for z in (x, y)
-            ]
-            tau = float(kendall_b(count_pairs(means[0][:, None], means[1][:, None]))[0])
-        rows.append((one, other, int(both.sum()), r, int(kept.sum()), tau))
-    if not rows:
-        return None
-    columns = _columns("score", "and", "cells", ("Pearson r", 3), "systems", ("tau-b", 3))
-    notes = ("Pearson r over cells that both scored; tau-b of the systems' means over those cells",)
-    return Table("Human scores with each other", columns, tuple(rows), notes)

@@ -1,11 +1,11 @@
-"""Options of :func:`steelyard.make_report` and ``steelyard report``, each told once."""
+"""Options of :func:`steelyard.make_report` and ``steelyard report``."""
 
 from __future__ import annotations
 
 from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 
-from steelyard.core.options import Options, bootstraps, fraction, names, resamples, text
+from steelyard.core.options import Options, bootstraps, fraction, names, resamples, text, whole
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -28,4 +28,9 @@ class ReportOptions(Options):
     n_bootstrap: int = bootstraps()
     n_resamples: int | None = resamples(
         None, "Draws of the tests between metrics; by default as many as take seconds."
+    )
+    checked: int = whole(
+        50,
+        "Segments whose numbers, names and terms are checked, of the best two systems.",
+        least=0,
     )

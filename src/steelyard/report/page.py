@@ -11,19 +11,20 @@ from typing import Any
 
 import numpy as np
 
-from steelyard.comparison.card import ByScore
-from steelyard.comparison.options import CompareOptions
+from steelyard.comparison.card import ByScore, Card, decide
+from steelyard.comparison.options import CardOptions, CompareOptions
 from steelyard.comparison.rankings import check_segments
 from steelyard.comparison.results import Comparison
 from steelyard.comparison.run import compare, compare_each
+from steelyard.comparison.suites import TASK
 from steelyard.core.display import Result, Summary, one_line
-from steelyard.core.errors import UsageError, printable
+from steelyard.core.errors import MissingDependencyError, UsageError, need_extra, printable
 from steelyard.core.options import as_list, check_instance
 from steelyard.core.progress import report_progress
 from steelyard.core.provenance import Provenance, origin
 from steelyard.core.rng import Rng, check_rng
 from steelyard.core.table import Table
-from steelyard.core.text import listed, plural
+from steelyard.core.text import all_of, listed, plural
 from steelyard.data.evalset import EvalSet
 from steelyard.data.linting import check
 from steelyard.data.overview import direction_warnings, overview
@@ -36,17 +37,21 @@ from steelyard.metaevaluation.options import MetricTest
 from steelyard.metaevaluation.results import MetaEvaluation
 from steelyard.metaevaluation.run import meta_evaluate
 from steelyard.report import sections
+from steelyard.report import writer as writing
 from steelyard.report.explorer import (
     Explorer,
     Mistake,
+    RatingsLike,
+    add_ratings,
     explore,
     rated_mistakes,
+    with_verdicts,
 )
-from steelyard.report.inlined import script_json
-from steelyard.report.judgesection import with_verdicts
+from steelyard.report.methods import summarise
 from steelyard.report.options import ReportOptions
-from steelyard.report.parts.severity import RatingsLike, add_ratings
-from steelyard.report.summary import summarise
+from steelyard.report.writer import without_figures
+from steelyard.scoring.check import Check
+from steelyard.scoring.check import check as check_texts
 
 #: How much is done after each part of the work, of a whole of 100: about what they take.
 _COMPARED, _WEIGHED, _PACKED, _WHOLE = 5, 65, 80, 100
@@ -57,7 +62,7 @@ class Report(Result):
     """A report: the page, and the results that it shows."""
 
     html: str
-    said: Summary
+    sentences: Summary
     comparison: Comparison | None = None
     meta: MetaEvaluation | None = None
     many: ByScore | None = None
@@ -68,7 +73,7 @@ class Report(Result):
     def to_dict(self) -> dict[str, Any]:
         """Give what ``--json`` prints."""
         return {
-            "summary": self.said.to_dict(),
+            "summary": self.sentences.to_dict(),
             "comparison": None if self.comparison is None else self.comparison.to_dict(),
             "meta": None if self.meta is None else self.meta.to_dict(),
             "judges": None if self.judges is None else self.judges.to_dict(),
@@ -79,18 +84,18 @@ class Report(Result):
 
     def words(self) -> Summary:
         """Say what the page says first."""
-        return self.said
+        return self.sentences
 
     def __repr__(self) -> str:
-        held = {"comparison": self.comparison, "meta": self.meta, "judges": self.judges}
-        parts = listed([name for name, own in held.items() if own is not None]) or "no results"
+        results = {"comparison": self.comparison, "meta": self.meta, "judges": self.judges}
+        parts = listed([n for n, result in results.items() if result is not None]) or "no results"
         return one_line(self, f"of {len(self.html.encode('utf-8')):,} bytes: {parts}; save(path)")
 
     def table(self) -> Table:
         """Give the table of the first result that it shows."""
-        every = (self.comparison, self.meta, self.judges)
-        found = next((own for own in every if own is not None), None)
-        return Table("", (), ()) if found is None else found.table()
+        results = (self.comparison, self.meta, self.judges)
+        first = next((result for result in results if result is not None), None)
+        return Table("", (), ()) if first is None else first.table()
 
     def save(self, path: str | Path) -> None:
         """Write the page; a file is whole or not there."""
@@ -109,10 +114,12 @@ def make_report(  # noqa: PLR0913 - every option has a default
     alpha: float = 0.05,
     n_bootstrap: int = 1000,
     n_resamples: int | None = None,
+    checked: int = 50,
     rng: Rng = 0,
     comparison: Comparison | None = None,
     meta: MetaEvaluation | None = None,
     judges: JudgeReport | None = None,
+    checks: Check | None = None,
     ratings: RatingsLike | Sequence[RatingsLike] | Mapping[str, RatingsLike] | None = None,
 ) -> Report:
     """Make a report of one test set.
@@ -137,10 +144,15 @@ def make_report(  # noqa: PLR0913 - every option has a default
         Level of the tests, resamples for intervals, draws of the tests between metrics (None: as
         many as take seconds), seed: as :func:`~steelyard.comparison.run.compare` and
         :func:`~steelyard.metaevaluation.run.meta_evaluate` have them.
+    checked
+        Segments of which numbers, names and terms are checked.
     comparison, meta
         Results of this set that are at hand, to be shown instead of new ones.
     judges
         What :func:`steelyard.judge` found, for a section of its own.
+    checks
+        What :func:`steelyard.check` found; by default ``checked`` segments of the best two systems
+        are checked, where the languages are known.
     ratings
         Raw judgements behind human scores, for a section on raters and the errors they marked:
         files or :class:`~steelyard.data.judgements.Ratings`, one or several, or by name.
@@ -158,28 +170,29 @@ def make_report(  # noqa: PLR0913 - every option has a default
     check_instance(Comparison, "a Comparison", optional=True, comparison=comparison)
     check_instance(MetaEvaluation, "a MetaEvaluation", optional=True, meta=meta)
     check_instance(JudgeReport, "a JudgeReport", optional=True, judges=judges)
-    given = Given(tuple(marks), comparison, meta, judges=judges)
-    known = es if ratings is None else add_ratings(as_evalset(es, human), ratings)
-    return write_report(known, human, options, given, rng)
+    check_instance(Check, "a Check", optional=True, checks=checks)
+    extras = Extras(tuple(marks), comparison, meta, judges=judges, checks=checks)
+    source = es if ratings is None else add_ratings(as_evalset(es, human), ratings)
+    return write_report(source, human, options, extras, rng)
 
 
 @dataclass(frozen=True, slots=True)
-class Given:
+class Extras:
     """What is at hand already: spans to mark, results of the set, and what to say of the spans."""
 
     mistakes: tuple[Mistake, ...] = ()
     comparison: Comparison | None = None
     meta: MetaEvaluation | None = None
-    notes: tuple[str, ...] = ()
     judges: JudgeReport | None = None
+    checks: Check | None = None
 
     def check(self, es: EvalSet, gold: str | None, score: str | None) -> None:
         """Refuse results that can't be of this set."""
-        found, meta = self.comparison, self.meta
-        if found is not None:
-            if score not in (None, found.score):
-                raise UsageError(f"the comparison is by '{found.score}', not by '{score}'")
-            if not set(found.systems) <= set(es.systems):
+        compared, meta = self.comparison, self.meta
+        if compared is not None:
+            if score not in (None, compared.score):
+                raise UsageError(f"the comparison is by '{compared.score}', not by '{score}'")
+            if not set(compared.systems) <= set(es.systems):
                 raise UsageError("the comparison names systems that the set does not have")
         if meta is not None:
             if meta.human != gold:
@@ -192,7 +205,7 @@ def write_report(
     source: Source,
     human: str | None,
     options: ReportOptions,
-    given: Given,
+    extras: Extras,
     rng: Rng,
     speak: Callable[[str], str] = str,
 ) -> Report:
@@ -200,16 +213,16 @@ def write_report(
     es = as_evalset(source, human)
     check_rng(rng)
     gold = the_human(es, human) if human is not None or len(es.human) == 1 else None
-    found, meta, alpha = given.comparison, given.meta, options.alpha
-    main = _main_score(es, options.score if found is None else found.score, gold)
-    given.check(es, gold, options.score)
+    compared, meta, alpha = extras.comparison, extras.meta, options.alpha
+    main = _main_score(es, options.score if compared is None else compared.score, gold)
+    extras.check(es, gold, options.score)
     asked = es.metrics if options.metrics is None else options.metrics
     rivals = chosen_metrics(es, asked, human=gold)
     chosen = None if options.metrics is None else rivals
     settings: dict[str, Any] = {"score": main, "human": gold, "alpha": alpha}
     report_progress(0, _WHOLE)
-    if found is None and main is not None and es[main].has_segments:
-        found = compare(es, main, alpha=alpha, n_bootstrap=options.n_bootstrap, rng=rng)
+    if compared is None and main is not None and es[main].has_segments:
+        compared = compare(es, main, alpha=alpha, n_bootstrap=options.n_bootstrap, rng=rng)
         settings["bootstrap"] = options.n_bootstrap
     report_progress(_COMPARED, _WHOLE)
     if meta is None and gold is not None and rivals:
@@ -225,43 +238,46 @@ def write_report(
             **_levels(es, gold),
         )
     report_progress(_WEIGHED, _WHOLE)
-    many = _many(es if found is None else es.select(systems=found.systems), main, rivals, alpha)
+    card = _card(es, compared, options, rng)
+    many = _many(
+        es if compared is None else es.select(systems=compared.systems), main, rivals, alpha
+    )
     first = [*options.explored, *(name for name in (gold, main) if name is not None)]
     names = _explored(es, first, meta, rivals)
-    marks = [*given.mistakes, *rated_mistakes(es)]
-    read, judged = (es, ()) if given.judges is None else with_verdicts(es, given.judges.verdicts)
-    names = [*names, *judged]
-    packed = explore(read, names, pair=_pair(found), mistakes=marks) if es.n_segments else None
-    if packed is not None:
-        packed = replace(packed, notes=(*packed.notes, *given.notes))
-    warnings = [*(found.warnings if found else es.notes), *(meta.warnings if meta else ())]
+    marks = [*extras.mistakes, *rated_mistakes(es)]
+    read, judged = (es, ()) if extras.judges is None else with_verdicts(es, extras.judges.verdicts)
+    pair = _pair(compared)
+    packed = None
+    if es.n_segments:
+        packed = explore(read, [*names, *judged], pair=pair, mistakes=marks)
+    warnings = [*(compared.warnings if compared else es.notes), *(meta.warnings if meta else ())]
     warnings += [text for name in rivals for text in direction_warnings(name, es[name])]
-    warnings += sections.without_figures()
+    warnings += without_figures()
     known = {name: value for name, value in settings.items() if value is not None}
-    title = options.title or _named(es)
     content = sections.Content(
         es=es,
         view=overview(es, gold),
-        comparison=found,
+        comparison=compared,
+        card=card,
         meta=meta,
         many=many,
+        judges=extras.judges,
+        checks=extras.checks or _checked(es, pair, options.checked),
         findings=tuple(check(es)),
         explorer=packed,
-        mistakes=given.mistakes,
-        mistake_notes=given.notes,
+        sentences=summarise(es, card or compared, meta),
         signed=Provenance.of("report", known, es.inputs, rng),
         speak=speak,
-        judges=given.judges,
+        mistakes=extras.mistakes,
     )
-    told = summarise(es, found, meta)
     report_progress(_PACKED, _WHOLE)
     return Report(
-        html=_page(content, told, title),
-        said=told,
-        comparison=found,
+        html=_page(content, options.title or title_of(es, compared)),
+        sentences=content.sentences,
+        comparison=compared,
         meta=meta,
         many=many,
-        judges=given.judges,
+        judges=extras.judges,
         warnings=tuple(dict.fromkeys(warnings)),
         provenance=content.signed,
     )
@@ -305,41 +321,73 @@ def _explored(
     return list(dict.fromkeys([*first, *es.human, *best, *rivals]))
 
 
-def _pair(found: Comparison | None) -> tuple[str, str] | None:
-    """Give the best two systems, which is where a reader wants to look first."""
-    if found is None or len(found.systems) < 2:
+def _pair(compared: Comparison | None) -> tuple[str, str] | None:
+    """Return the best two systems, which is where a reader wants to look first."""
+    if compared is None or len(compared.systems) < 2:
         return None
-    ranking = found.ranking(next(iter(found.aggregations)))
+    ranking = compared.ranking(next(iter(compared.aggregations)))
     return ranking[0], ranking[1]
 
 
-def _named(es: EvalSet) -> str:
-    """Give a heading: the name of the set, else that of its file."""
-    stem = Path(es.inputs[0].path).name.split(".")[0] if es.inputs else ""
-    return " ".join(n for n in (es.name, es.language_pair) if n) or stem or "Test set"
+def _card(
+    es: EvalSet, compared: Comparison | None, options: ReportOptions, rng: Rng
+) -> Card | None:
+    """Return the decision on two systems, where there are no more; suites decide by task."""
+    pair = _pair(compared)
+    if compared is None or pair is None or len(compared.systems) > 2 or compared.suite is not None:
+        return None
+    asked = CardOptions(alpha=options.alpha, n_bootstrap=max(10, options.n_bootstrap))
+    return decide(es, pair, compared.score, options=asked, rng=rng)
 
 
-def _page(content: sections.Content, told: Summary, title: str) -> str:
+def _checked(es: EvalSet, pair: tuple[str, str] | None, n: int) -> Check | None:
+    """Check the first texts of the best two systems, where the languages are known."""
+    first, _, second = (es.language_pair or "").partition("-")
+    systems = [name for name in pair or es.systems[:2] if name in es.outputs]
+    if not (n and first and second and systems) or es.segments.sources is None:
+        return None
+    try:
+        need_extra("kobe", "checks of texts")
+    except MissingDependencyError:
+        return None
+    part = es.select(systems=systems, segments=es.segments.ids[:n])
+    result = check_texts(replace(part, notes=()), src=first, tgt=second)
+    of = f", the first {n:,} of {es.n_segments:,} segments" if n < es.n_segments else ""
+    return replace(result, warnings=(f"Checked: {all_of(systems)}{of}.",))
+
+
+def title_of(es: EvalSet, compared: Comparison | None) -> str:
+    """Return a heading: the task or the name of the set, and its systems."""
+    tasks = sorted({task for task in es.segments.metadata.get(TASK, ()) if task})
+    named = " ".join(name for name in (es.name, es.language_pair) if name)
+    what = listed(tasks, 3, last=" and ") if tasks else named
+    few = len(es.systems) <= 3
+    systems = all_of(es.systems) if few else plural(es.n_systems, "system")
+    if what:
+        return f"{what}: {systems}"
+    return systems if compared is None else f"{systems} by {compared.score}"
+
+
+def _page(content: sections.Content, title: str) -> str:
     from markupsafe import Markup
 
-    es, signed = content.es, content.signed
-    environment = sections.environment()
-    style = sections.template_text("page.css") + sections.template_text("strips.css")
-    script = sections.script_text()
-    kinds = [plural(es.n_systems, "system"), plural(es.n_segments, "segment")]
-    kinds += [plural(len(es.human), "human score")] if es.human else []
-    kinds.append(plural(len(es.metrics), "metric"))
-    shown = [(head, [printable(line) for line in lines]) for head, lines in told.headed()]
+    es = content.es
+    environment = writing.environment()
+    writer = writing.Writer(environment)
+    style, script = writing.template_text("page.css"), writing.script_text()
+    facts = [plural(es.n_systems, "system"), plural(es.n_segments, "segment")]
+    facts += [plural(len(es.human), "human score")] if es.human else []
+    facts.append(plural(len(es.metrics), "metric"))
     return environment.get_template("page.html.j2").render(
         policy=Markup(_policy(script, style)),  # noqa: S704 - hashes only
-        version=signed.version,
+        version=content.signed.version,
         title=printable(title),
-        subtitle=", ".join(kinds),
+        subtitle=", ".join(facts),
         style=Markup(style),  # noqa: S704 - a file of ours
         script=Markup(script),  # noqa: S704 - a file of ours
-        summary=shown,
-        sections=sections.sections(content, environment),
-        signature=printable(signed.line()),
+        groups=sections.groups(content, writer),
+        colophon=sections.colophon(content, writer),
+        signature=printable(content.signed.line()),
         explorer=None if content.explorer is None else _inlined(content.explorer, es),
     )
 
@@ -350,14 +398,14 @@ def _inlined(explorer: Explorer, es: EvalSet) -> dict[str, Any]:
     languages = (es.language_pair or "").split("-")
     facts = {**explorer.facts, "languages": languages if len(languages) == 2 else None}
     return {
-        "facts": Markup(script_json(facts)),  # noqa: S704 - no markup can stand in it
+        "facts": Markup(writing.script_json(facts)),  # noqa: S704 - no markup can stand in it
         "texts": explorer.texts,
         "scores": explorer.scores,
     }
 
 
 def _policy(script: str, style: str) -> str:
-    """Give a content security policy that forbids everything but this script and this style."""
+    """Return a content security policy that forbids everything but this script and this style."""
     code, look = (
         base64.b64encode(hashlib.sha256(text.encode("utf-8")).digest()).decode("ascii")
         for text in (script, style)

@@ -1,452 +1,472 @@
-"""The sections of the page, each of blocks: words, tables, matrices, charts."""
+"""The groups of the page: the answer, then systems, metrics, judges, ratings and segments.
+
+Every number is of a result of another room; here it gets its place.
+"""
 
 from __future__ import annotations
 
-import html
-import re
-from collections.abc import Callable, Iterable, Iterator, Mapping
-from dataclasses import dataclass
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass, replace
 from functools import partial
-from importlib.resources import files as package_files
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
+from urllib.parse import urlencode
 
-from steelyard.comparison.card import ByScore
+import numpy as np
+
+from steelyard.comparison.card import ByScore, Card
 from steelyard.comparison.results import (
-    RANKINGS,
     Comparison,
+    called_rankings,
+    decision_words,
+    system_name,
 )
-from steelyard.core.errors import (
-    DegenerateError,
-    MissingDependencyError,
-    OutOfMemoryError,
-    UsageError,
-    printable,
-)
+from steelyard.comparison.suites import Suite
+from steelyard.core.display import Summary
+from steelyard.core.errors import printable
 from steelyard.core.provenance import Provenance
 from steelyard.core.table import Table
+from steelyard.core.text import plural
 from steelyard.data.evalset import EvalSet
 from steelyard.data.linting import Finding
 from steelyard.data.overview import Overview
-from steelyard.judging.report import JudgeReport
-from steelyard.metaevaluation.results import MetaEvaluation
-from steelyard.report import glossary, grids, summary, warned
+from steelyard.human.ranking import UNKNOWN
+from steelyard.human.raters import agreements, rater_scale, rater_table
+from steelyard.human.results import defined_coefficients
+from steelyard.judging.report import JudgeReport, worst_disagreements
+from steelyard.metaevaluation.results import MetaEvaluation, MetaResult
+from steelyard.report import glossary, grids, methods
 from steelyard.report.explorer import Explorer, Mistake
-from steelyard.report.figures import comparison as comparing
-from steelyard.report.figures import drawing
-from steelyard.report.figures import metaevaluation as weighing
-from steelyard.report.figures.style import Chart, need_plots
-from steelyard.report.inlined import script_json
-from steelyard.report.judgesection import judge_blocks
-from steelyard.report.parts.captions import captions
-from steelyard.report.parts.distributions import distribution_blocks
-from steelyard.report.parts.entitymistakes import entity_blocks
-from steelyard.report.parts.severity import rater_blocks
+from steelyard.report.figures import comparison as systems_figures
+from steelyard.report.figures import judges as judge_figures
+from steelyard.report.figures import meta as metric_figures
+from steelyard.report.figures import pair as pair_figures
+from steelyard.report.figures.vega import Chart, finish
+from steelyard.report.strips import Estimate, Strips, forest, stacked
+from steelyard.report.warnings import shown_warnings, without_folders
+from steelyard.report.writer import Writer, without_figures
+from steelyard.scoring.check import Check
 
 if TYPE_CHECKING:
-    from jinja2 import Environment
     from markupsafe import Markup
 
-_Drawn = tuple[str, Callable[[], Chart], str]  # the name of a chart, what draws it, a caption
-_TALL = 25  # rows beyond which a table scrolls
-_NOTES = 3  # notes below a table that stand open
-_LONG = 240  # characters beyond which a note does not
-# Pixels up to which a chart is scaled alike: tiny and small ones share a line with another one.
-_SIZES = ((480, "tiny"), (640, "small"), (800, "middle"), (960, ""))
-_SCRIPT = ("base", "tables", "marks", "contents", "segments", "cards", "address", "explorer")
-_SIDE = re.compile(r'<td (?:class="(number)"|dir="auto")>')
-_HEAD = re.compile(r'<th scope="col">([^<]*)</th>')
+_FIRST = 16  # systems or metrics in a picture; the table has them all
+_LISTED = 12  # findings and mistakes that are listed, the surest ones
+_READ = 2  # judges whose worst rows are listed
+_LONG = 60  # characters of a text that are shown
+_RESAMPLES = 200  # for intervals of agreement between raters
 
 
 @dataclass(frozen=True, slots=True)
 class Content:
-    """All that the sections are made of."""
+    """All that the page is made of."""
 
     es: EvalSet
     view: Overview
     comparison: Comparison | None
+    card: Card | None
     meta: MetaEvaluation | None
     many: ByScore | None
+    judges: JudgeReport | None
+    checks: Check | None
     findings: tuple[Finding, ...]
     explorer: Explorer | None
+    sentences: Summary
     signed: Provenance
     speak: Callable[[str], str]
-    judges: JudgeReport | None = None
     mistakes: tuple[Mistake, ...] = ()
-    mistake_notes: tuple[str, ...] = ()
+
+    @property
+    def references(self) -> tuple[str, ...]:
+        """Names of human references."""
+        return tuple(self.es.segments.references)
+
+    def remark(self, system: str) -> str:
+        """Return what stands beside the name of a system that is no system."""
+        is_reference = system_name(system, self.references) != system
+        return "human reference" if is_reference else ""
+
+    def hidden(self, lines: Sequence[str]) -> list[str]:
+        """Return lines in the words of the reader, without folders of the disk."""
+        hide = without_folders(self.signed.inputs)
+        return [printable(hide(self.speak(line))) for line in lines]
 
 
 @dataclass(frozen=True, slots=True)
-class Section:
-    """A part of the page under one heading; blocks are finished HTML."""
+class Group:
+    """A group of the page under one heading; blocks are finished HTML."""
 
     name: str
     title: str
     blocks: tuple[Markup, ...]
 
 
-def environment() -> Environment:
-    """Give the templates, which escape whatever is put into them."""
-    from jinja2 import Environment, PackageLoader, StrictUndefined
-
-    loader = PackageLoader("steelyard.report", "templates")
-    return Environment(loader=loader, autoescape=True, undefined=StrictUndefined)
-
-
-def template_text(name: str) -> str:
-    """Read a file that stands in the page as it is."""
-    return (package_files("steelyard.report") / "templates" / name).read_text(encoding="utf-8")
-
-
-def script_text() -> str:
-    """Give the script of the page: its parts, which see each other, and nobody else sees them."""
-    parts = "".join(template_text(f"js/{name}.js") for name in _SCRIPT)
-    return f'"use strict";\n(() => {{\n{parts}}})();\n'
-
-
-def without_figures() -> list[str]:
-    """Say that figures are left out, and what to install, if the libraries are not there."""
-    try:
-        need_plots()
-    except (MissingDependencyError, OutOfMemoryError) as error:
-        return [f"the page has no figures: {error}"]
-    return []
-
-
-class Writer:
-    """Makes blocks: each method gives HTML that is safe to put into the page."""
-
-    def __init__(self, environment: Environment, seen: Mapping[str, str] | None = None) -> None:
-        self.environment = environment
-        self.seen = seen or {}  # what is to be seen in a chart, by its name
-        self.blocks: Any = environment.get_template("blocks.html.j2").module
-        self.draws = not without_figures()
-
-    def made(self, macro: str, *arguments: Any, **more: Any) -> Markup:
-        """Run a macro of the templates, which escapes what it is given."""
-        block: Markup = getattr(self.blocks, macro)(*arguments, **more)
-        return block
-
-    def words(self, *lines: str) -> Markup:
-        """Write paragraphs."""
-        return self.made("words", [printable(line) for line in lines])
-
-    def findings(self, lines: list[str]) -> Markup:
-        """Write a list."""
-        return self.made("findings", [printable(line) for line in lines])
-
-    def terms(self, *names: str) -> Markup:
-        """Explain the short words among these names, in a part that folds away."""
-        return self.made("terms", glossary.explained(names))
-
-    def folded(self, title: str, *blocks: Markup, note: str = "") -> Markup:
-        """Put blocks into a part that is closed until the reader opens it."""
-        return self.made("folded", printable(title), blocks, printable(note))
-
-    def table(self, table: Table, label: str) -> Markup:
-        """Write a table in a region that scrolls by itself, with its exact values to download."""
-        from markupsafe import Markup
-
-        # A Table escapes its cells. Notes stand below the part that scrolls.
-        cells, end, _ = table.html().partition("</table>")
-        safe = Markup(_with_headings(cells) + end)  # noqa: S704
-        # Short ones first: a list of forty names is for those who ask.
-        notes = sorted((printable(note) for note in table.notes), key=lambda n: len(n) > _LONG)
-        brief = sum(len(note) <= _LONG for note in notes)
-        cut = brief if brief <= _NOTES + 1 else _NOTES
-        tall = len(table.rows) > _TALL
-        return self.made("table", safe, (notes[:cut], notes[cut:]), printable(label), tall=tall,
-                         csv=self.csv(table))  # fmt: skip
-
-    def csv(self, table: Table) -> Markup:
-        """Give the exact values of a table as a JSON string that can stand in a script element."""
-        from markupsafe import Markup
-
-        return Markup(script_json(table.csv()))  # noqa: S704 - no markup can stand in it
-
-    def matrix(self, grid: grids.Grid) -> Markup:
-        """Write a matrix of p-values that folds away, with a download as a list of pairs."""
-        return self.made("matrix", grid, csv=self.csv(grid.table()))
-
-    def charts(self, drawn: list[_Drawn]) -> Iterator[Markup]:
-        """Draw charts, each a name, a function and a caption; what can't be drawn is left out.
-
-        A mark says what it stands for by the field ``tip`` of its row, or else by the fields of its
-        tooltip; see :mod:`steelyard.report.figures.drawing`.
-        """
-        from markupsafe import Markup
-
-        for name, draw, caption in drawn if self.draws else ():
-            try:
-                picture = drawing.draw(draw, name)
-            except (UsageError, DegenerateError):
-                continue  # such a figure needs more systems, or scores, than there are
-            safe = Markup(picture.svg)  # noqa: S704 - cleaned by drawing.py
-            lines = (self.seen.get(name), picture.about, caption)
-            about = [printable(line).rstrip(".") for line in lines if line]
-            size = next((kind for most, kind in _SIZES if picture.width <= most), "wide")
-            yield self.made("chart", safe, printable(picture.title), about, name, size)
-
-    def side_by_side(self, drawn: list[_Drawn]) -> Markup:
-        """Draw charts next to each other, where the page is wide enough."""
-        return self.made("side_by_side", list(self.charts(drawn)))
-
-
-def _with_headings(cells: str) -> str:
-    """Give headings their meaning, which the page shows on hover and focus, and their side."""
-    body = cells.partition("<tbody>")[2].partition("</tr>")[0]
-    sides = iter(_SIDE.findall(body))
-
-    def heading(found: re.Match[str]) -> str:
-        number = ' class="number"' if next(sides, "") else ""
-        meaning = glossary.meaning(html.unescape(found[1]))
-        tip = "" if meaning is None else f' data-tip="{html.escape(meaning)}"'
-        text = found[1].replace(" ↑", "\u00a0↑").replace(" ↓", "\u00a0↓")
-        return f'<th scope="col"{number}{tip}>{text}</th>'
-
-    return _HEAD.sub(heading, cells)
-
-
-def sections(content: Content, environment: Environment) -> list[Section]:
-    """Write all sections that the content has something for."""
-    writer = Writer(environment, captions(content.comparison, content.meta))
-    makers = (
-        _rankings,
-        _disagreement,
-        _distributions,
-        _scores,
-        _leaderboard,
-        _judges,
-        _people,
-        _raters,
-        _entities,
-        _significance,
-        _ties,
-        _missing,
-        _warnings,
-        _segments,
-        _methods,
-        _provenance,
-    )
-    found = [make(content, writer) for make in makers]
-    return [section for section in found if section is not None]
-
-
-def _rankings(content: Content, writer: Writer) -> Section | None:
-    found = content.comparison
-    if found is None:
-        return None
-    scores = comparing.scores_of(content.es, found)
-    beside: list[_Drawn] = [
-        ("chart-ranks", lambda: comparing.ranks(found), ""),
-        (
-            "chart-wins",
-            lambda: comparing.draw("wins", found, scores),
-            "Each system against all others, segment by segment.",
-        ),
+def groups(content: Content, writer: Writer) -> list[Group]:
+    """Write all groups that the content has something for, the answer first."""
+    makers = {
+        "Answer": _answer,
+        "Systems": _systems,
+        "Metrics": _metrics,
+        "Judges": _judges,
+        "Ratings": _ratings,
+        "Segments": _segments,
+    }
+    made = [
+        Group(title.lower(), title, tuple(make(content, writer))) for title, make in makers.items()
     ]
-    if len(found.systems) > 1:
-        density = partial(comparing.draw, "density", found, scores)
-        beside.append(("chart-density", density, "Stronger colour is more segments."))
-    blocks = [
-        writer.words(
-            f"Systems by {found.score}{'' if found.higher_is_better else ' (lower is better)'}. "
-            "Systems in one tier are not told apart by the tests; "
-            "that does not make them equally good."
-        ),
-        *writer.charts([("chart-forest", lambda: comparing.forest(found), _in_words(found))]),
-        writer.table(found.table(), "Ranking of systems"),
-        writer.terms(*found.aggregations, "tier", *found.tests),
-        writer.side_by_side(beside),
+    return [group for group in made if group.blocks]
+
+
+# -- the answer
+
+
+def headline(content: Content) -> str:
+    """Return the answer of the page in one sentence, with its number."""
+    result, summary = content.comparison, content.sentences
+    if result is not None and result.suite is None:
+        if content.card is not None:
+            return content.card.verdict
+        lead = result.lead()
+        if lead is not None and not np.isnan(lead.difference):
+            return decision_words(lead, content.references)
+    lines = summary.sentences()
+    return lines[0] if lines else "This page shows texts: no score compares the systems."
+
+
+def _answer(content: Content, writer: Writer) -> Iterator[Markup]:
+    answer, result = headline(content), content.comparison
+    # A number stays on the line of what it is.
+    yield writer.made("headline", printable(answer).replace("p = ", "p\u00a0=\u00a0"))
+    if content.card is not None:
+        yield from _decision(content.card, writer)
+    elif result is not None and result.suite is not None and len(result.systems) == 2:
+        yield writer.strips(_tasks(result.suite))
+    elif result is not None and result.aggregations:
+        yield writer.strips(_ranking(content, result, "chart-forest"))
+    elif content.meta is not None and content.meta.results:
+        yield writer.strips(_metric_forest(content.meta, "chart-forest"))
+    summary = content.sentences
+    rest = [text for text in (*summary.settled, *summary.undecided) if not _is_in(text, answer)]
+    if rest:
+        yield writer.findings(content.hidden(rest))
+    sure = [text for text in summary.sureness if not _is_in(text, answer)]
+    if sure:
+        yield writer.folded("rests", "How sure this is", writer.findings(content.hidden(sure)))
+    about = [*without_figures(), *content.es.notes]
+    results = (content.comparison, content.card, content.meta, content.judges)
+    about += [text for result_ in results if result_ is not None for text in result_.warnings]
+    about += [f"{finding.severity}: {finding.message}" for finding in content.findings
+              if finding.message not in about]  # fmt: skip
+    lines = shown_warnings(content.hidden(about))
+    if lines:
+        title = plural(len(lines), "warning")
+        yield writer.folded("warnings", title, writer.findings(lines))
+
+
+def _is_in(text: str, answer: str) -> bool:
+    """Tell whether a sentence says what the answer says."""
+    core = text.removesuffix(".").removeprefix("Too close to call: ")
+    return core.casefold() in answer.casefold()
+
+
+def _decision(card: Card, writer: Writer) -> Iterator[Markup]:
+    """Write the difference of two systems with its interval, and who wins how often."""
+    rows = [Estimate(" minus ".join(card.pair), card.difference, card.signed_ci())]
+    arrow = "" if card.higher_is_better else " (lower is better)"
+    heads = ("difference", f"{card.score}{arrow}")
+    yield writer.strips(forest("chart-forest", "Difference of the two systems", rows, heads,
+                               zero=True))  # fmt: skip
+    n = card.wins + card.ties + card.losses
+    counts = {"wins": card.wins, "ties": card.ties, "losses": card.losses}
+    shares = {kind: (count, count / (n or 1)) for kind, count in counts.items()}
+    label = f"{card.pair[0]} against {card.pair[1]} on {plural(n, card.noun)}, in per cent"
+    yield writer.strips(stacked("chart-wins", label, [(card.pair[0], shares)], "system"))
+
+
+def _tasks(suite: Suite) -> Strips:
+    """Write the difference of two systems on every task, and their macro average."""
+    rows = []
+    for part in (*suite.ordered(), suite.macro):
+        low, high = sorted((suite.sign * part.low, suite.sign * part.high))
+        size = f"{part.n:,}"
+        rows.append(Estimate(part.name, suite.sign * part.lead, (low, high), more=(size,)))
+    label = f"Difference by {suite.column}: {' minus '.join(suite.systems)}"
+    heads = (suite.column, "difference", suite.noun + "s")
+    return forest("chart-forest", label, rows, heads, zero=True)
+
+
+def _ranking(content: Content, result: Comparison, id_: str) -> Strips:
+    """Write the first ranking with its intervals and tiers."""
+    by, ranked = next(iter(result.aggregations.items()))
+    order = result.ranking(by)
+    tiers = result.tiers.get(by)
+    rows = []
+    for system in order[:_FIRST]:
+        i = result.systems.index(system)
+        ends = (np.nan, np.nan)
+        if ranked.low is not None and ranked.high is not None:
+            ends = (float(ranked.low[i]), float(ranked.high[i]))
+        tier = None if tiers is None else tiers.clusters[i]
+        remark = content.remark(system)
+        rows.append(Estimate(system, float(ranked.scores[i]), ends, tier, remark))
+    arrow = "" if ranked.higher_is_better else " ↓"
+    label = f"{result.called(by)} {result.score} with 95% intervals"
+    notes = [] if len(order) <= _FIRST else [f"{len(order) - _FIRST} more are in the table below"]
+    return forest(id_, label[0].upper() + label[1:], rows, ("system", result.shown(by) + arrow),
+                  notes=notes)  # fmt: skip
+
+
+# -- systems
+
+
+def _systems(content: Content, writer: Writer) -> Iterator[Markup]:
+    result = content.comparison
+    if result is None or not result.aggregations:
+        return
+    if content.card is not None:
+        yield writer.table(content.card.table(), "Decision")
+    for column, suite in result.suites.items():
+        yield writer.made("heading", printable(f"By {column}"))
+        yield writer.table(suite.table(), f"Systems by {column}")
+    lower = "" if result.higher_is_better else " (lower is better)"
+    text = "Tests can't tell systems of one tier apart, which does not make them equally good."
+    table = result.table()
+    ranking = [
+        writer.words(f"Ranked by {called_rankings(result)} of {result.score}{lower}. {text}"),
+        writer.table(_without_ends(table), "Ranking of systems", table),
+        writer.made("terms", glossary.explained((*result.aggregations, "tier", *result.tests))),
     ]
-    return Section("rankings", "Rankings", tuple(blocks))
+    if content.card is not None or result.suites:
+        yield writer.folded("rankings", "All rankings", *ranking)
+    else:
+        yield from ranking
+    scores = systems_figures.scores_of(content.es, result)
+    order = result.ranking(next(iter(result.aggregations)))
+    if len(order) > 1:
+        density = partial(systems_figures.draw, "density", result, scores)
+        yield writer.folded(
+            "pair", "The best two, segment by segment", writer.charts(("chart-density", density))
+        )
+    if len(order) > 2:
+        better = 1.0 if result.higher_is_better else -1.0
+        rows = [result.systems.index(system) for system in order]
+        shares = pair_figures.win_shares(better * scores[rows])
+        wins = stacked("chart-wins", "Comparisons with all other systems, segment by segment",
+                       list(zip(order[:_FIRST], shares, strict=False)), "system")  # fmt: skip
+        yield writer.folded("wins", "Wins, ties and losses", writer.strips(wins))
+        places: list[tuple[str, Callable[[], Chart]]] = [
+            ("chart-ranks", lambda: systems_figures.ranks(result, first_only=True)),
+            ("chart-disagreement", lambda: systems_figures.disagreement(result)),
+        ]
+        title = "Places in resampled test sets, and by other rankings"
+        yield writer.folded("places", title, writer.charts(*places))
+    if content.many is not None:
+        yield writer.folded("scores", "What other scores say",
+                            writer.table(content.many.table(), "What each score says"))  # fmt: skip
+    if result.tests:
+        note = "A cell is the p-value of row against column; choose it to read that pair."
+        matrices = grids.system_grids(result, content.es.systems)
+        yield writer.folded("significance", "P-values of all pairs", writer.words(note),
+                            *map(writer.matrix, matrices))  # fmt: skip
 
 
-def _in_words(found: Comparison) -> str:
-    """Say what the short names of rankings stand for."""
-    short = {by: RANKINGS[by] for by in found.aggregations if by in RANKINGS}
-    return "; ".join(f"{by}: {name}" for by, name in short.items() if by != name)
+def _without_ends(table: Table) -> Table:
+    """Leave out the ends of intervals, which pictures show and the download has."""
+    kept = [j for j, column in enumerate(table.columns) if column.name not in ("low", "high")]
+    rows = tuple(tuple(row[j] for j in kept) for row in table.rows)
+    bold = frozenset((i, kept.index(j)) for i, j in table.bold)
+    return replace(table, columns=tuple(table.columns[j] for j in kept), rows=rows, bold=bold)
 
 
-def _significance(content: Content, writer: Writer) -> Section | None:
-    found = content.comparison
-    if found is None or not found.tests:
-        return None
-    note = (
-        "Which differences between two systems are more than chance. A cell shows the p-value of "
-        "row against column: how often chance alone would give so clear a difference. Choose a "
-        "cell to read the segments of that pair."
-    )
-    blocks = [writer.words(note)]
-    if len(found.systems) > grids.MOST:
-        blocks.append(writer.words(f"The best {grids.MOST} of {len(found.systems)} are shown."))
-    blocks += [writer.matrix(grid) for grid in grids.system_grids(found, content.es.systems)]
-    return Section("significance", "Significance", tuple(blocks))
+# -- metrics
 
 
-def _disagreement(content: Content, writer: Writer) -> Section | None:
-    found = content.comparison
-    if found is None or len(found.aggregations) < 2 or len(found.systems) < 2:
-        return None
-    text = (
-        "The mean (or the score of the whole corpus) asks by how much, the median what a typical "
-        "segment looks like, Bradley-Terry who wins more segments. Where they disagree, the answer "
-        "depends on the question."
-    )
-    blocks = [
-        writer.words(text),
-        *writer.charts([("chart-disagreement", lambda: comparing.disagreement(found), "")]),
-    ]
-    return Section("disagreement", "Disagreement", tuple(blocks))
-
-
-def _of_systems(
-    name: str, title: str, content: Content, make: Callable[[Comparison], tuple[Markup, ...]]
-) -> Section | None:
-    """Make a section that looks at the compared systems once more, if it has anything to say."""
-    blocks = () if content.comparison is None else make(content.comparison)
-    return Section(name, title, blocks) if blocks else None
-
-
-def _distributions(content: Content, writer: Writer) -> Section | None:
-    def make(found: Comparison) -> tuple[Markup, ...]:
-        return distribution_blocks(content.es, found, writer)
-
-    return _of_systems("distributions", "Distributions", content, make)
-
-
-def _scores(content: Content, writer: Writer) -> Section | None:
-    if content.many is None:
-        return None
-    blocks = (
-        writer.words("Which system each score puts first, and which it can't tell from the first."),
-        writer.table(content.many.table(), "What each score says"),
-    )
-    return Section("scores", "Scores", blocks)
-
-
-def _leaderboard(content: Content, writer: Writer) -> Section | None:
+def _metrics(content: Content, writer: Writer) -> Iterator[Markup]:
     meta = content.meta
-    if meta is None:
-        return None
-    given = weighing.MetaInput(meta, content.es)
-    forest, scatter, calibration, metametrics = (
-        partial(weighing.draw, name, given)
-        for name in ("forest", "scatter", "calibration", "metametrics")
-    )
-    beside: list[_Drawn] = [
-        ("chart-scatter", scatter, "Left: systems; right: segments, stronger colour is more."),
-        ("chart-calibration", calibration, ""),
-        ("chart-metametrics", metametrics, ""),
-    ]
+    if meta is None or not meta.results:
+        return
+    by = meta.results[0].by
+    words = f"How well each metric agrees with {meta.human}, by {by}. "
+    if any(result.rank is not None for result in meta.results):
+        words += "The tests can't tell metrics of one rank apart."
+    yield writer.words(words)
+    if content.comparison is not None:
+        yield writer.strips(_metric_forest(meta, "chart-metrics"))
+    table = writer.table(meta.table(), "Leaderboard of metrics")
+    names = (*(result.by for result in meta.results), "alike")
+    terms = writer.made("terms", glossary.explained(names))
+    yield writer.folded("leaderboard", "All numbers", table, terms)
+    inputs = metric_figures.MetaInput(meta, content.es)
+    if inputs.best and content.es.n_segments:
+        names_ = ("chart-systems", "chart-translations")
+        charts = [(name, partial(_scatter, inputs, k)) for k, name in enumerate(names_)]
+        title = f"{inputs.best[0]} against {meta.human}"
+        yield writer.folded("scatter", title, writer.charts(*charts))
     alpha = 0.05
     if meta.provenance is not None:
         alpha = float(meta.provenance.options.get("alpha", alpha))
-    blocks = [
-        writer.words(
-            f"How well each metric agrees with {meta.human}. Metrics that share a rank are not "
-            "told apart by the tests; which of them agrees more with people stays open."
-        ),
-        writer.table(meta.table(details=True), "Leaderboard of metrics"),
-        writer.terms(*(result.by for result in meta.results), "without", "alike", "gap"),
-        *writer.charts([("chart-metrics", forest, "")]),
-        writer.side_by_side(beside),
-        *(writer.matrix(grid) for grid in grids.metric_grids(meta, alpha)[:1]),
+    for grid in grids.metric_grids(meta, alpha)[:1]:
+        yield writer.folded("metric-pairs", "P-values of all pairs of metrics", writer.matrix(grid))
+
+
+def _scatter(inputs: metric_figures.MetaInput, k: int) -> Chart:
+    panel = metric_figures.scatter_panels(inputs)[k]
+    return finish({**panel, "title": None}, str(panel["title"]["text"]))
+
+
+def _metric_forest(meta: MetaEvaluation, id_: str) -> Strips:
+    """Write metrics by the first meta-metric, with their values by two others."""
+    names = list(dict.fromkeys(result.by for result in meta.results))[:3]
+    of: dict[str, dict[str, MetaResult]] = {by: {} for by in names}
+    for result in meta.results:
+        if result.by in of:
+            of[result.by][result.metric] = result
+    rows = []
+    for metric, result in list(of[names[0]].items())[:_FIRST]:
+        more = []
+        for by in names[1:]:
+            other = of[by].get(metric)
+            more.append("--" if other is None or np.isnan(other.value) else f"{other.value:.3f}")
+        ends = result.ci or (np.nan, np.nan)
+        rows.append(Estimate(metric, result.value, ends, result.rank, more=tuple(more)))
+    left = len(of[names[0]]) - len(rows)
+    notes = [f"{left} more are in the table below"] if left else []
+    label = f"Agreement with {meta.human} by {names[0]}, with 95% intervals"
+    return forest(id_, label, rows, ("metric", *names), called="rank", notes=notes)
+
+
+# -- judges
+
+
+def _judges(content: Content, writer: Writer) -> Iterator[Markup]:
+    report = content.judges
+    if report is None:
+        return
+    first, *more = report.paragraphs()
+    yield writer.words(first)
+    yield writer.table(report.table(short=True), "How far judges agree with people",
+                       report.table())  # fmt: skip
+    yield writer.folded("evidence", "What this rests on", writer.findings(more))
+    charts = [
+        (f"chart-judges-{name}", partial(judge_figures.draw, name, report))
+        for name in judge_figures.FIGURES
     ]
-    return Section("metrics", "Metrics", tuple(blocks))
+    yield writer.folded("judge-charts", "Gaps, confusion, bias, labels", writer.charts(*charts))
+    for card in report.cards[:_READ]:
+        table = worst_disagreements(report.verdicts, report.verdicts.judge(card.name))
+        if table.rows:
+            yield writer.folded("", table.title,
+                                writer.table(replace(table, title=""), table.title))  # fmt: skip
 
 
-def _judges(content: Content, writer: Writer) -> Section | None:
-    if content.judges is None:
-        return None
-    return Section("judges", "Judges", judge_blocks(content.judges, writer))
+# -- ratings
 
 
-def _ties(content: Content, writer: Writer) -> Section | None:
-    if not content.view.scores:
-        return None
-    table = grids.ties_table(content.view, content.meta)
-    text = (
-        "Two outputs that people find equally good are a tie; a metric with few ties can't say so."
-    )
-    return Section("ties", "Ties", (writer.words(text), writer.table(table, "Ties by score")))
+def _ratings(content: Content, writer: Writer) -> Iterator[Markup]:
+    for name, ratings in content.es.ratings.items():
+        if np.isnan(ratings.value).all():
+            continue
+        known = int((~np.isnan(ratings.value)).sum())
+        if ratings.raters == (UNKNOWN,):
+            text = f"{name}: {plural(known, 'judgement')}; who gave them is not known."
+            yield writer.words(text)
+            continue
+        raters = plural(len(ratings.raters), "rater")
+        yield writer.words(f"{name}: {raters} gave {plural(known, 'judgement')}.")
+        coefficients = agreements(
+            ratings, {"score": ratings.value}, n_resamples=_RESAMPLES, rng=np.random.default_rng(0)
+        )
+        rows = []
+        for label, value in defined_coefficients(coefficients):
+            ends = value["ci"] or (np.nan, np.nan)
+            units = f"{value['n_units']:,}"
+            text = label.removeprefix("score: ")
+            rows.append(Estimate(text, value["value"], ends, more=(units,)))
+        if rows:
+            heads = ("Agreement of raters", "value", "units")
+            yield writer.strips(forest("", f"Agreement of raters of {name}", rows, heads))
+        table = rater_table(ratings, rater_scale(ratings), ratings.value, None)
+        yield writer.folded("", "Each rater", writer.table(table, f"Raters of {name}"))
 
 
-def _missing(content: Content, writer: Writer) -> Section | None:
-    if not content.es.scores or not content.es.n_segments:
-        return None
-    block = writer.table(grids.missing_table(content.es), "Missing scores")
-    return Section("missing", "Missing data", (block,))
+# -- segments
 
 
-def _warnings(content: Content, writer: Writer) -> Section | None:
-    """List warnings by what they are about; those of one wording stand together."""
-    told: dict[str, Iterable[str]] = {
-        "About the page": without_figures(),
-        "About the files": content.es.notes,
-        "About the comparison of systems": _warned(content.comparison),
-        "About the metrics": _warned(content.meta),
-        "About the judges": _warned(content.judges),
-    }
-    known = {line for lines in told.values() for line in lines}
-    told["Found by the checks of the data"] = [
-        f"{one.severity}: {one.message}" for one in content.findings if one.message not in known
-    ]
-    hide = warned.without_folders(content.signed.inputs)
-    spoken = {
-        title: [printable(warned.shortened(hide(content.speak(line)))) for line in lines]
-        for title, lines in told.items()
-    }
-    found = warned.kinds(spoken)
-    if not found:
-        return None
-    note = "What to bear in mind when reading the results, and what to do about it."
-    return Section("warnings", "Warnings", (writer.words(note), writer.made("warnings", found)))
+def _segments(content: Content, writer: Writer) -> Iterator[Markup]:
+    checks = content.checks
+    if checks is not None and checks.findings:
+        yield writer.made("heading", "Numbers, names and terms")
+        texts = [*checks.words().settled, *checks.words().sureness, *checks.warnings]
+        yield writer.words(" ".join(texts))
+        rows = [
+            (segment_link(f.system, f.segment),
+             (f.segment, f.system, f.kind, *(_cut(text or "--") for text in
+                                             (f.source, f.output, f.expected)),
+              f"{f.confidence} ({f.precision:.0%})"))
+            for f in checks.findings[:_LISTED]
+        ]  # fmt: skip
+        heads = ("segment", "system", "kind", "source", "output", "expected", "confidence")
+        label = "Findings, the surest first, with links to their segments"
+        yield writer.linked(label, heads, rows)
+    if content.mistakes:
+        yield from _mistakes(content, writer)
+    if content.explorer is not None:
+        notes = content.hidden(content.explorer.notes)
+        if not content.explorer.facts["has"]["outputs"]:
+            notes.append("The input holds no outputs: scores only")
+        yield writer.made("explorer", notes)
+    if content.view.scores:
+        table = writer.table(content.view.table(), "What the scores hold")
+        yield writer.folded("missing", "Missing data and ties, by score", table)
 
 
-def _warned(found: Comparison | MetaEvaluation | JudgeReport | None) -> tuple[str, ...]:
-    return () if found is None else tuple(found.warnings)
+def _mistakes(content: Content, writer: Writer) -> Iterator[Markup]:
+    """List the mistakes of a file, each with a link to its segment."""
+    mistakes = content.mistakes
+    marked = plural(len(mistakes), "mistake")
+    outputs = len({(mistake.system, mistake.segment) for mistake in mistakes})
+    yield writer.made("heading", "Entity mistakes")
+    text = f"{marked} in {plural(outputs, 'output')}, marked in the segments below."
+    yield writer.words(text)
+    rows = []
+    for mistake in sorted(mistakes, key=lambda m: -(m.confidence or 0.0))[:_LISTED]:
+        sure = "--" if mistake.confidence is None else f"{mistake.confidence:.2f}"
+        cells = (mistake.segment, mistake.system, mistake.kind, _cut(mistake.text or ""),
+                 mistake.side, sure)  # fmt: skip
+        rows.append((segment_link(mistake.system, mistake.segment), cells))
+    heads = ("segment", "system", "what", "text", "where", "confidence")
+    yield writer.linked("Mistakes, with links to their segments", heads, rows)
 
 
-def _people(content: Content, writer: Writer) -> Section | None:
-    found = grids.human_table(content.es)
-    if found is None:
-        return None
-    block = writer.table(found, "Human scores with each other")
-    return Section("people", "Human agreement", (block,))
+def segment_link(system: str, segment: str) -> str:
+    """Return the address of a segment in the page, as the explorer reads it.
+
+    Examples
+    --------
+    >>> segment_link("A & B", "doc 1::2")
+    '#segments?a=A+%26+B&segment=doc+1%3A%3A2'
+    """
+    return "#segments?" + urlencode({"a": printable(system), "segment": printable(segment)})
 
 
-def _raters(content: Content, writer: Writer) -> Section | None:
-    blocks = rater_blocks(content.es, writer)
-    return Section("raters", "Raters", blocks) if blocks else None
+def _cut(text: str) -> str:
+    return text if len(text) <= _LONG else f"{text[: _LONG - 1]}…"
 
 
-def _entities(content: Content, writer: Writer) -> Section | None:
-    blocks = entity_blocks(content.es, content.mistakes, content.mistake_notes, writer)
-    return Section("entities", "Entities", blocks) if blocks else None
+# -- below the groups
 
 
-def _segments(content: Content, writer: Writer) -> Section | None:
-    if content.explorer is None:
-        return None
-    notes = [printable(content.speak(note)) for note in content.explorer.notes]
-    if not content.explorer.facts["has"]["outputs"]:
-        notes.append("The input holds no outputs: scores only")
-    return Section("segments", "Segments", (writer.made("explorer", notes),))
-
-
-def _methods(content: Content, writer: Writer) -> Section:
-    paragraph, cited = summary.methods(content.es, content.comparison, content.meta)
-    note = writer.words("To paste into a paper, with the exact settings of this report.")
-    block = writer.made("methods", printable(paragraph), cited)
-    return Section("methods", "Methods", (note, block))
-
-
-def _provenance(content: Content, writer: Writer) -> Section:
+def colophon(content: Content, writer: Writer) -> list[Markup]:
+    """Write what a paper needs: methods, works to cite, settings and hashes of all inputs."""
+    paragraph, cited = methods.methods(content.es, content.comparison, content.meta)
+    text = writer.made("methods", printable(paragraph), cited)
     results = (content.comparison, content.meta, content.judges)
-    runs = [found.provenance for found in results if found is not None]
+    runs = [result.provenance for result in results if result is not None]
     lines = [run.line() for run in (content.signed, *runs) if run is not None]
-    inputs = content.signed.inputs
-    lines += [f"{i.path} ({i.format}) sha256 {i.sha256 or 'unknown'}" for i in inputs]
-    hide = warned.without_folders(inputs)
-    block = writer.made("provenance", [printable(hide(line)) for line in lines])
-    return Section("provenance", "Provenance", (block,))
+    lines += [f"{file.path} ({file.format}) sha256 {file.sha256 or 'unknown'}"
+              for file in content.signed.inputs]  # fmt: skip
+    hide = without_folders(content.signed.inputs)
+    source = writer.made("provenance", [printable(hide(line)) for line in lines])
+    return [
+        writer.folded("methods", "Methods, to paste into a paper", text),
+        writer.folded("provenance", "Provenance", source),
+    ]

@@ -47,7 +47,9 @@ class Finding(Record):
     @property
     def message(self) -> str:
         """The finding in a few words."""
-        sides = f"{self.source or '-'} -> {self.output or '-'}"
+        sides = self.source or "-"
+        if self.output != self.source:
+            sides += f" -> {self.output or '-'}"
         other = self.expected not in (None, self.source)
         return f"{self.kind}: {sides}" + (f" (expected {self.expected})" if other else "")
 

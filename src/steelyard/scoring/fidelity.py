@@ -8,7 +8,6 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from steelyard.core.errors import InputError, UsageError, need_extra
-from steelyard.core.options import check_text
 from steelyard.core.provenance import InputFile
 from steelyard.data.evalset import EvalSet
 from steelyard.formats.entities import SIDES, EntityAnnotations
@@ -25,35 +24,22 @@ class Kobe:
     ----------
     kb
         A knowledge base, or the folder of one; None is the embedded one.
-    tiers
-        Which of its tiers to use, as ``core`` or ``core,concept``; None is all. The same as
-        ``link={"tiers": ...}``.
     options
         Those of :class:`~steelyard.kobe.options.KobeOptions`: ``against`` (``src``, or a
-        reference), ``weights``, ``links`` and so on; ``link`` is a dictionary of those of
-        :class:`~steelyard.kobe.options.LinkOptions`.
+        reference), ``tiers``, ``links`` and so on.
     """
 
     name = "kobe"
 
-    def __init__(
-        self, *, kb: KnowledgeBase | str | Path | None = None, tiers: str | None = None,
-        **options: Any,
-    ) -> None:  # fmt: skip
+    def __init__(self, *, kb: KnowledgeBase | str | Path | None = None, **options: Any) -> None:
         from steelyard.kobe.options import KobeOptions
 
-        check_text(optional=True, tiers=tiers)
         self.kb = kb
-        if tiers is not None:
-            link = options.get("link") or {}
-            if not isinstance(link, Mapping) or "tiers" in link:
-                raise UsageError("kobe.tiers and kobe.link: expected one of them")
-            options["link"] = {**link, "tiers": tiers}
         #: How the score is computed.
         self.options = KobeOptions.of(options)
         if self.options.links is None:
             need_extra("kobe", "KoBE")
-        if kb is not None and (self.options.links or self.options.linker) is not None:
+        elif kb is not None:
             raise UsageError("kb=... does nothing where links are given (links=..., annotations)")
 
     def score(self, es: EvalSet, references: Sequence[str] | None = None) -> Scored:  # noqa: ARG002

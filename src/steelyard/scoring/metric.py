@@ -42,8 +42,6 @@ BUILT_IN = {
     "ter": "steelyard.scoring.surface:SurfaceMetric",
     "eed": "steelyard.scoring.edit:Eed",
     "character": "steelyard.scoring.edit:Character",
-    "length": "steelyard.scoring.surface:Length",
-    "copy": "steelyard.scoring.surface:Copy",
 }
 #: Words in the names of metrics that are computed elsewhere: their scores come in.
 ELSEWHERE = frozenset(
@@ -59,7 +57,6 @@ OTHER_NAMES = {
     **dict.fromkeys(("translation-edit-rate", "hter"), "ter"),
     **dict.fromkeys(("characters", "cter"), "character"),
     **dict.fromkeys(("knowledge", "entities", "entity-recall"), "kobe"),
-    **dict.fromkeys(("lengths", "len"), "length"),
     "meta": "m-eta",
 }
 
@@ -74,9 +71,6 @@ class Report(Protocol):
 
     def sentence(self) -> str:
         """Give what it found in a sentence, which may be empty."""
-
-    def brief(self) -> tuple[Table, ...]:
-        """Give the few rows to print below the scores."""
 
     def details(self) -> tuple[Table, ...]:
         """Give all tables."""

@@ -105,10 +105,10 @@ class Scores(Result):
         return (*words.settled[:1], *(*words.undecided, *words.settled[1:])[:1], *words.sureness)
 
     def pieces(self) -> list[Table | str]:
-        """Give the scores with their signatures in a line, and the surest findings."""
+        """Give the scores with their signatures in a line."""
         signatures = "; ".join(f"{name} {self.signatures[name]}" for name in self.metrics)
         table = replace(self.table(), notes=(f"Signatures: {signatures}",))
-        return [table, *(t for report in self.reports.values() for t in report.brief())]
+        return [table]
 
     def table(self) -> Table:
         """Give the systems, best first by the first metric, with the signatures below."""
@@ -306,7 +306,6 @@ def _statements(found: Scores) -> Iterator[Statement]:
 
 
 def _kept(found: Scores) -> Iterator[Statement]:
-    """Say what metrics found in single outputs."""
     sentences = (report.sentence() for report in found.reports.values())
     yield from (("settled", text) for text in sentences if text)
 

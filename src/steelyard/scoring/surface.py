@@ -3,10 +3,6 @@
 Everything after that works on the statistics: corpus scores, sentence scores, any resample. The
 formulas take (..., K) sums of statistics and give (...) scores, equal to those of sacreBLEU; they
 are frozen and comparable, so that statistics that carry one can be compared and pickled.
-
-Sentinels are made alike: scores that know nothing of quality, to catch what fools metrics and
-systems. A metric that agrees with people no better than ``length`` does has learnt nothing else; a
-system with a high ``copy`` returned its source.
 """
 
 from __future__ import annotations
@@ -22,9 +18,7 @@ import numpy as np
 from steelyard.core.errors import MissingDependencyError, ShapeError, UsageError, hint
 from steelyard.core.options import check_flag, check_number, check_text, check_whole
 from steelyard.core.progress import each
-from steelyard.core.provenance import installed_version
 from steelyard.data.evalset import EvalSet, ScoreTable
-from steelyard.data.segments import Texts
 from steelyard.scoring.metric import Scored, chosen_references, output_rows, target_language
 from steelyard.stats.arrays import Floats
 from steelyard.stats.permutation.corpus import CorpusStatistics
@@ -337,79 +331,8 @@ class Ter:
         return 100 * np.where(length > 0, _divide(edits, length), (edits > 0).astype(np.float64))
 
 
-@dataclass(frozen=True, slots=True)
-class Ratio:
-    """The first of two sums by the second; NaN where the second is 0.
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> Ratio()(np.array([[3, 12], [1, 0]])).tolist()
-    [0.25, nan]
-    """
-
-    width = 2  # statistics
-
-    def __call__(self, sums: Floats) -> Floats:
-        """Score sums of statistics."""
-        return _divide(sums[..., 0], sums[..., 1], np.nan)
-
-
 def _divide(top: Floats, bottom: Floats, otherwise: float = 0.0) -> Floats:
     """Divide; a given number where there is nothing to divide by."""
     result: Floats = np.full_like(top, otherwise, dtype=np.float64)
     np.divide(top, bottom, out=result, where=bottom > 0)
     return result
-
-
-# -- sentinels
-
-
-def _sources(es: EvalSet, name: str) -> Texts:
-    if es.segments.sources is None:
-        raise UsageError(f"{name}: the set has no sources")
-    return es.segments.sources
-
-
-class Length:
-    """Characters of the output per character of the reference (of several: their mean).
-
-    Without references it is the source that counts. Of a system, all lengths are added up first.
-    """
-
-    name = "length"
-
-    def score(self, es: EvalSet, references: Sequence[str] | None = None) -> Scored:
-        """Measure every output."""
-        if es.references:
-            uses = chosen_references(es, references)
-            columns = [es.segments.references[name] for name in uses]
-        else:
-            uses = ("src",)
-            columns = [_sources(es, self.name)]
-        together = zip(*columns, strict=True)
-        lengths = [[len(text) for text in texts if text is not None] for texts in together]
-        expected = [sum(own) / len(own) if own else np.nan for own in lengths]
-        found = [[np.nan if t is None else len(t) for t in texts] for texts in output_rows(es)]
-        values = np.stack(np.broadcast_arrays(np.array(found), np.array(expected)), axis=-1)
-        values[np.isnan(values).any(axis=-1)] = np.nan
-        signature = f"chars|to:{'.'.join(uses)}|version:steelyard-{installed_version()}"
-        return Scored(
-            _table(CorpusStatistics(values, Ratio(), signature=signature), uses), signature
-        )
-
-
-class Copy:
-    """Likeness of the output to its source: chrF with the source for a reference.
-
-    100 is a copy. Names, numbers and related languages make some likeness normal: compare systems.
-    """
-
-    name = "copy"
-
-    def score(self, es: EvalSet, references: Sequence[str] | None = None) -> Scored:  # noqa: ARG002
-        """Measure every output."""
-        stats = corpus_statistics("chrf", output_rows(es), [_sources(es, self.name)])
-        signature = f"chrf-of-source|{stats.signature}"
-        lower = replace(stats, higher_is_better=False, signature=signature)
-        return Scored(_table(lower, ("src",)), signature)

@@ -207,7 +207,6 @@ def find_setups(
 
 
 def _sampled(options: DisagreementOptions) -> tuple[str, ...]:
-    """Name the rankings that samples have, too."""
     return tuple(name for name in options.by if name in SAMPLED)
 
 
@@ -356,7 +355,6 @@ def _with_ends(names: Sequence[str]) -> list[Column]:
 
 
 def _rows(labels: Sequence[Sequence[str]]) -> dict[tuple[str, ...], list[int]]:
-    """Return the indices of setups that share their labels, in the order of the first of each."""
     rows: dict[tuple[str, ...], list[int]] = {}
     for k, label in enumerate(zip(*labels, strict=True)):
         rows.setdefault(label, []).append(k)
@@ -387,7 +385,6 @@ def _group_table(
 def _curve(
     key: str, groups: Mapping[Any, Floats], pairs: Sequence[str], rng: np.random.Generator
 ) -> Curve:
-    """Draw the share of pairs of systems in different order; a group is setups x rankings."""
     lines = tuple(
         line_of(pair, [values[:, p] for values in groups.values()], rng)
         for p, pair in enumerate(pairs)
@@ -396,7 +393,6 @@ def _curve(
 
 
 def _size_table(curve: Curve, draws: int) -> Table:
-    """Show the points of that curve."""
     columns = [Column("segments"), Column("setups")]
     columns += _with_ends([line.name for line in curve.lines])
     rows: list[Row] = []
@@ -408,7 +404,6 @@ def _size_table(curve: Curve, draws: int) -> Table:
 
 
 def _test_table(significant: Bools, options: DisagreementOptions) -> Table:
-    """Show which share of the pairs that one test finds different another finds, too."""
     shares = joint_shares(significant)
     columns = (Column("test"), *(Column(name, digits=3) for name in options.tests))
     rows = tuple((name, *row.tolist()) for name, row in zip(options.tests, shares, strict=True))

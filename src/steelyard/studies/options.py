@@ -121,10 +121,9 @@ class TiesOptions(Options):
         "scales.",
         least=0,
     )
-    threshold: float | str | None = number(
-        None, "The threshold that others are compared with; by default 25; auto: what at most 5% "
-        "of pairs of equal outputs differ by.", least=0, word="auto", metavar="X|auto",
-    )  # fmt: skip
+    threshold: float | None = number(
+        None, "The threshold that others are compared with; by default 25.", least=0, metavar="X"
+    )
     metric_thresholds: Sequence[float] = numbers(
         (0.0,),
         "Metric differences up to which pairs tie, in standard deviations of differences.",
@@ -208,9 +207,8 @@ class ThresholdOptions(Options):
 
     share: float = fraction(0.05, "Share of equal outputs that may be called different.")
     customary: float = number(25.0, "The threshold to compare with.", least=0, metavar="X")
-    unit: str = unit("auto", "What is independent: intervals resample whole units of segments, or "
-                     "rater; auto: documents where ten or more are known, else segments.",
-                     metavar="auto|segment|document|rater|COLUMN|N")  # fmt: skip
+    unit: str = unit("auto", "What is independent: intervals resample whole units; auto: documents "
+                     "where ten or more are known, else segments.")  # fmt: skip
     n_bootstrap: int = bootstraps()
     raters: Any = source(None, _LOGINS, metavar="FILE")
 

@@ -215,7 +215,6 @@ def power_of_test(
 def _pilot(
     es: EvalSet, score: str, pair: tuple[str, str], options: PowerOptions
 ) -> tuple[Floats, Counts, Units]:
-    """Return differences of two systems, with the mean that is asked for, and their units."""
     values = es[score].values
     for name in pair:
         if name not in es.systems:
@@ -237,13 +236,11 @@ def _pilot(
 
 
 def _refuse_one(units: Units) -> None:
-    """Refuse to draw from a single unit, of which every resample is the same."""
     if units.n < 2:
         raise UsageError(f'unit="{units.name}": there is only one to draw from')
 
 
 def _codes(units: Units, used: Any, n: int) -> Counts:
-    """Return the unit of each of ``n`` used segments, as codes from 0."""
     codes = units.take(used)
     return np.arange(n) if codes is None else np.unique(codes, return_inverse=True)[1]
 

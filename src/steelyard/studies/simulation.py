@@ -120,7 +120,7 @@ def _rated(name: str, scores: Floats, orders: int, rng: np.random.Generator) -> 
     in_a_row = np.concatenate(scores, axis=1)
     order = sequences(segments, sets * orders, rng)
     order += np.repeat(np.arange(sets) * segments, orders)[:, None]
-    rated = scores_in_orders(RATINGS[name](RankOptions()).rules, in_a_row, order, rng)
+    rated = scores_in_orders(RATINGS[name](RankOptions()), in_a_row, order, rng)
     return np.asarray(rated.scores.reshape(sets, orders, n).mean(axis=1))
 
 
@@ -244,7 +244,6 @@ def _curve(
 
 
 def _sentences(overall: Sequence[Line], claims: Sequence[Claim]) -> Iterator[Statement]:
-    """Say which ranking comes first, and how many claims of the paper hold."""
     taus = {line.name: line.y[0] for line in overall if not np.isnan(line.y[0])}
     order = sorted(taus, key=lambda name: -round(taus[name], 3))
     if not order:

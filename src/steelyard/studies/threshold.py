@@ -13,6 +13,7 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from steelyard.core.display import Statement
 from steelyard.core.errors import UsageError
@@ -25,26 +26,19 @@ from steelyard.data.evalset import EvalSet
 from steelyard.data.joining import join
 from steelyard.data.judgements import Ratings
 from steelyard.data.segments import Segments
-from steelyard.data.units import AUTO, RATER, UnitEffect, column_of, counted, many, units_of
+from steelyard.data.units import UnitEffect, column_of, counted, units_of
 from steelyard.formats.format import TableFormat
 from steelyard.formats.options import LoadOptions
 from steelyard.formats.rawtable import RawTable
-from steelyard.human.darr import (
-    FEWEST_PAIRS,
-    KINDS,
-    Equals,
-    Pairs,
-    of_pairs,
-    of_ratings,
-    pairs_of_scores,
-)
+from steelyard.human.darr import Pairs, pairs_of_scores
 from steelyard.human.options import HumanOptions
-from steelyard.human.ranking import average
+from steelyard.human.ranking import UNKNOWN, average, by_rater, outputs
+from steelyard.human.raters import opinions
 from steelyard.human.ratings import check_systems, describe, duplicate_notes, values_of
 from steelyard.human.results import HumanScores
 from steelyard.human.run import Inputs, Scorer, ratings_of, read_inputs
 from steelyard.metaevaluation.data import the_human
-from steelyard.stats.arrays import Counts, Floats, group_sums
+from steelyard.stats.arrays import Counts, Floats, group_sums, pairs_within
 from steelyard.stats.resampling.bootstrap import draw_counts, interval
 from steelyard.stats.resampling.cluster_df import expanded_level
 from steelyard.stats.spread import SizeCounts
@@ -53,6 +47,13 @@ from steelyard.studies.study import Row, Study
 
 _NAN = float("nan")
 _RAW = "raw"
+FEWEST_PAIRS = 30  # below which no threshold is taken from them
+#: What is equal, by what it is called: most like a comparison of two outputs first.
+KINDS = {
+    "identical": "two systems' outputs with the same text",
+    "raters": "one output by two raters",
+    "repeats": "one output twice by the same rater",
+}
 
 
 @keywords(ThresholdOptions)
@@ -92,7 +93,7 @@ def study_threshold(
     customary = options.customary
     streams = generator(rng).spawn(max(1, len(people.equal)))
     for equal, draw in zip(people.equal, streams, strict=False):
-        drawn, notes = _draw(equal, people.segments, options.unit, options.n_bootstrap, draw)
+        drawn, notes = _draw(equal, people.segments, options, draw)
         warnings += notes
         n = len(equal)
         sizes = SizeCounts.of(equal.difference, drawn.unit, drawn.weights.shape[1])
@@ -128,7 +129,42 @@ def study_threshold(
     )  # fmt: skip
 
 
-# What people said
+# What is equal
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Equals:
+    """Differences between numbers that people gave to the same thing, and their segments."""
+
+    kind: str
+    difference: Floats
+    segment: Counts
+
+    def __len__(self) -> int:
+        return len(self.difference)
+
+
+def of_ratings(ratings: Ratings, value: Floats, rows: NDArray[np.bool_]) -> list[Equals]:
+    """List what one rater gave to an output twice, and what two raters gave to it."""
+    kept = np.flatnonzero(rows & ~np.isnan(value))
+    named = ratings.raters != (UNKNOWN,)
+    again = (by_rater(ratings) if named else outputs(ratings))[kept]
+    a, b = (kept[side] for side in pairs_within(again))
+    gap, segment = value[a] - value[b], ratings.segment[a].astype(np.int64)
+    if not named:
+        return [Equals("raters", gap, segment)]
+    views = opinions(ratings, value, rows)
+    first, second = pairs_within(views.unit)
+    two = Equals("raters", views.value[first] - views.value[second], views.segment[first])
+    return [two, Equals("repeats", gap, segment)]
+
+
+def of_pairs(pairs: Pairs) -> list[Equals]:
+    """List the differences of identical outputs, as pairs of scores have them."""
+    if pairs.identical is None:
+        return []
+    same = np.flatnonzero(pairs.identical)
+    return [Equals("identical", pairs.gap[same], pairs.segment[same].astype(np.int64))]
 
 
 class _AnyRatings(Scorer):
@@ -143,9 +179,6 @@ class _AnyRatings(Scorer):
         return True
 
     def score(self, *_: Any) -> HumanScores:
-        raise NotImplementedError  # pragma: no cover - nothing is scored here
-
-    def signed(self, *_: Any) -> dict[str, Any]:
         raise NotImplementedError  # pragma: no cover - nothing is scored here
 
 
@@ -194,7 +227,6 @@ def read_ratings(sources: Sequence[Any], options: LoadOptions, asked: ThresholdO
 
 
 def _people(read: Inputs, human: str | None) -> _People:
-    """Find what is equal in ratings and in texts."""
     ratings, es = read.judgements, read.scores
     if ratings is None and es is not None:
         human = the_human(es, human)
@@ -262,50 +294,19 @@ class _Drawn:
 
 
 def _draw(
-    equal: Equals, segments: Segments, unit: str, n_bootstrap: int, rng: np.random.Generator
-) -> tuple[_Drawn, list[str]]:
-    """Resample raters, or units of segments; and warnings."""
-    warnings: list[str] = []
-    if unit == RATER and equal.rater is not None:
-        if equal.other is not None:
-            return _draw_two(equal.rater, equal.other, n_bootstrap, rng)
-        name, codes = RATER, equal.rater
-    else:
-        used = np.zeros(len(segments), dtype=bool)
-        used[equal.segment] = True
-        units = units_of(segments, AUTO if unit == RATER else unit, used)
-        warnings += units.warnings
-        if unit == RATER:
-            warnings.append(f"{equal.kind}: {KINDS[equal.kind]} are of no one rater; intervals "
-                            f"resample {many(units.name)}")  # fmt: skip
-        name = units.name
-        codes = (np.arange(len(segments)) if units.codes is None else units.codes)[equal.segment]
+    equal: Equals, segments: Segments, options: ThresholdOptions, rng: np.random.Generator
+) -> tuple[_Drawn, tuple[str, ...]]:
+    used = np.zeros(len(segments), dtype=bool)
+    used[equal.segment] = True
+    units = units_of(segments, options.unit, used)
+    codes = (np.arange(len(segments)) if units.codes is None else units.codes)[equal.segment]
     codes = np.unique(codes, return_inverse=True)[1].astype(np.int64)
     n = int(codes.max()) + 1
     weights, level = np.ones((1, n)), _NAN
     if n > 1:
-        weights = np.concatenate([weights, draw_counts(n_bootstrap, n, rng)])
+        weights = np.concatenate([weights, draw_counts(options.n_bootstrap, n, rng)])
         level = expanded_level(0.95, group_sums(codes, None, n))
-    return _Drawn(weights, codes, name, n, level), warnings
-
-
-def _draw_two(
-    first: Counts, second: Counts, n_bootstrap: int, rng: np.random.Generator
-) -> tuple[_Drawn, list[str]]:
-    """Resample raters where a difference is of two: it counts as often as both are drawn."""
-    names, codes = np.unique(np.r_[first, second], return_inverse=True)
-    n = len(names)
-    both = codes.reshape(2, -1).astype(np.int64)
-    pairs, unit = np.unique(np.sort(both, axis=0), axis=1, return_inverse=True)
-    unit = unit.ravel().astype(np.int64)
-    weights = np.ones((1, pairs.shape[1]))
-    if n <= 2:
-        warning = "raters: two raters are too few to resample, and there is no interval"
-        return _Drawn(weights, unit, RATER, n, _NAN), [warning]
-    drawn = draw_counts(n_bootstrap, n, rng)
-    weights = np.concatenate([weights, drawn[:, pairs[0]] * drawn[:, pairs[1]]])
-    level = expanded_level(0.95, group_sums(both.ravel(), None, n))
-    return _Drawn(weights, unit, RATER, n, level), []
+    return _Drawn(weights, codes, units.name, n, level), tuple(units.warnings)
 
 
 # Tables

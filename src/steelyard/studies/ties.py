@@ -26,17 +26,13 @@ from steelyard.core.text import all_of, plural
 from steelyard.data.evalset import EvalSet
 from steelyard.data.segments import Segments
 from steelyard.data.selection import chosen_metrics
-from steelyard.data.units import AUTO, UnitEffect, many, units_of
+from steelyard.data.units import UnitEffect, many, units_of
 from steelyard.formats.load import Source, as_evalset
 from steelyard.human.darr import (
     Pairs,
     identical_table,
-    of_pairs,
-    of_ratings,
     pairs_of_scores,
-    tie_threshold,
 )
-from steelyard.human.ratings import values_of
 from steelyard.metaevaluation.data import the_human
 from steelyard.metaevaluation.options import MetricTest
 from steelyard.metaevaluation.results import MetaResult, Significance
@@ -107,7 +103,6 @@ def vary_ties(
     """
     check_function(optional=True, progress=progress)
     warnings: list[str] = []
-    ratings = None
     if isinstance(data, Pairs):
         pairs = data
     else:
@@ -116,15 +111,6 @@ def vary_ties(
         pairs = pairs_of_scores(es, human, _metrics(es, human, options.metrics), es.name or "all")
         warnings += es.notes
         inputs = inputs or es.inputs
-        ratings = es.ratings.get(human)
-    if options.threshold == AUTO:
-        parts = of_pairs(pairs)
-        if ratings is not None:
-            rows = ratings.is_item("system", "repeat")
-            parts += of_ratings(ratings, values_of(ratings)[0], rows)
-        width, note = tie_threshold(parts)
-        warnings.append(note)
-        options = replace(options, threshold=width)
     grid = _grid(pairs, options)
     if not len(pairs):
         raise UsageError("no two systems were scored on the same segment")
@@ -188,12 +174,10 @@ def _metrics(es: EvalSet, human: str, metrics: Collection[str] | None) -> list[s
 
 
 def _grid(pairs: Pairs, options: TiesOptions) -> _Grid:
-    """Choose the settings; values come later."""
     check_named("Kendall variant", options.matrices, tuple(KENDALL))
     if not options.matrices:
         raise UsageError("expected at least one matrix")
     threshold = options.threshold
-    assert not isinstance(threshold, str)  # "auto" has become a number by now
     thresholds: tuple[float, ...] = (0.0,)
     if pairs.decided:
         if options.thresholds is not None or threshold is not None:
@@ -278,7 +262,6 @@ def _tests(pairs: Pairs, grid: _Grid, options: TiesOptions, rng: np.random.Gener
 def _results(
     name: str, metrics: Sequence[str], top: Floats, bottom: Floats, resamples: Floats | None
 ) -> list[MetaResult]:
-    """Return values and intervals, best first."""
     values = ratio(top.sum(axis=1), bottom.sum(axis=1))
     low, high = np.full((2, len(values)), np.nan)
     if resamples is not None:
@@ -293,7 +276,6 @@ def _results(
 
 
 def _sentences(best: Sequence[Cell]) -> Iterator[Statement]:
-    """Say whether the best metric depends on the setting."""
     counts = Counter(name for name in best if name is not None).most_common()
     total = sum(n for _, n in counts)
     if len(counts) == 1:
@@ -306,7 +288,6 @@ def _sentences(best: Sequence[Cell]) -> Iterator[Statement]:
 
 
 def _pairs(pairs: Pairs, thresholds: Sequence[float]) -> Table:
-    """Count what thresholds keep: the paper's Table 3 and Figure 1."""
     columns = [Column("threshold", mixed=True), Column("pairs"), Column("share", digits=3)]
     columns += [Column("identical")] if pairs.identical is not None else []
     columns += [Column(f"ties:{name}") for name in pairs.metric_gap]
@@ -326,19 +307,12 @@ def _pairs(pairs: Pairs, thresholds: Sequence[float]) -> Table:
 
 
 def count_flips(values: Floats, base: Floats) -> Any:
-    """Count pairs of metrics in opposite order, along the last axis; ties are no flips.
-
-    Examples
-    --------
-    >>> int(count_flips(np.array([0.3, 0.2, 0.1]), np.array([0.1, 0.2, 0.3])))
-    3
-    """
+    """Count pairs of metrics in opposite order, along the last axis; ties are no flips."""
     a, b = pair_index(values.shape[-1])
     return ((values[..., a] - values[..., b]) * (base[..., a] - base[..., b]) < 0).sum(axis=-1)
 
 
 def _flips(grid: _Grid) -> Table:
-    """Show the best metric, and how many pairs of metrics change places, in every setting."""
     several = len(grid.epsilons) > 1
     flips = count_flips(grid.values, grid.values[0, 0, grid.at])
     columns = [Column("matrix"), Column("threshold", mixed=True)]
@@ -361,7 +335,6 @@ def _flips(grid: _Grid) -> Table:
 
 
 def _intervals(tests: _Tests, title: str, options: TiesOptions) -> Table:
-    """Show values with intervals, and the metrics that do not differ, a block per matrix."""
     rows: list[Row] = [
         (r.by, r.rank, r.letters, r.metric, r.value, *((None, None) if r.ci is None else r.ci))
         for r in tests.results
@@ -383,7 +356,6 @@ def _intervals(tests: _Tests, title: str, options: TiesOptions) -> Table:
 
 
 def _curves(pairs: Pairs, grid: _Grid) -> tuple[Curve, ...]:
-    """Draw pairs kept, and the values of all metrics under each matrix, against the threshold."""
     x = grid.thresholds
     kept = np.array([pairs.at_least(t).sum() for t in x], dtype=np.float64)
     line = plain_line(pairs.name, kept, len(pairs))

@@ -156,7 +156,6 @@ def _pairs(
     groups: Mapping[str, str] | None,
     pvalues: PValues | None,
 ) -> tuple[SystemPairs, list[str]]:
-    """Return the pairs of systems of all sets, and warnings."""
     parts: list[SystemPairs] = []
     for es in opened:
         names = the_metrics(es, gold, options.metrics)
@@ -248,7 +247,6 @@ def _bins(check: Mapping[str, Calibration]) -> dict[str, Any]:
 
 
 def _sentences(curves: Sequence[AgreementCurve]) -> Any:
-    """Say what the best metric's difference must be, and which metrics never get there."""
     reached = [curve for curve in curves if not np.isnan(curve.needed[_TARGET][0])]
     if reached:
         best = max(reached, key=lambda curve: (round(curve.accuracy, 3), curve.metric))

@@ -10,56 +10,29 @@ import steelyard as sy
 from steelyard.cli.main import run
 from steelyard.core.parallel import Workers
 from steelyard.core.table import dumps
-from steelyard.metaevaluation.benchmark import tasks as presets
 from steelyard.metaevaluation.benchmark.run import run_benchmark
+from steelyard.metaevaluation.benchmark.tasks import Benchmark, Inputs, SetSpec, Task
 from steelyard.metaevaluation.options import MetaOptions
 
-TOML = """
-title = "Three sets"
-human = "mqm"
-{sets}
-[[task]]
-with = "spa"
-[[task]]
-with = "acc-eq"
-[[task]]
-with = "pearson"
-level = "seg"
-group_by = "none"
-"""
-
 
 @pytest.fixture(scope="module")
-def protocol(tmp_path_factory):
+def inputs():
     """Three sets of the size of the demo: other systems are left out of each."""
-    folder = tmp_path_factory.mktemp("sets")
     chosen = ["mqm", "chars-refA", "judge-1to5-src", "learned-refA", "random-src"]
     es = sy.demo_set().select(scores=chosen)
-    sets = ""
-    for k in range(3):
-        part = es.drop(systems=[es.systems[k], es.systems[-1 - k]])
-        sy.save(part, folder / f"set{k}.csv")
-        sets += f'[[set]]\nname = "set{k}"\nfiles = ["set{k}.csv"]\n'
-    path = folder / "three.toml"
-    path.write_text(TOML.format(sets=sets))
-    return path
+    return Inputs(sets={f"set{k}": es.drop(systems=[es.systems[k], es.systems[-1 - k]])
+                        for k in range(3)})  # fmt: skip
 
 
-@pytest.fixture(scope="module")
-def benchmark(protocol):
-    return presets.read(protocol)
-
-
+TASKS = (Task("spa"), Task("acc-eq"), Task("pearson", "seg", "none"))
+BENCHMARK = Benchmark("three", "Three sets", "mqm", tuple(SetSpec(f"set{k}") for k in range(3)),
+                      TASKS)  # fmt: skip
 OPTIONS = MetaOptions(significance=True, n_resamples=200)
 
 
 @pytest.fixture(scope="module")
-def alone(benchmark):
-    return dumps(run_benchmark(benchmark, options=OPTIONS).to_dict())
-
-
-def shown(benchmark, **workers):
-    return dumps(run_benchmark(benchmark, options=OPTIONS, workers=Workers(**workers)).to_dict())
+def alone(inputs):
+    return dumps(run_benchmark(BENCHMARK, inputs, OPTIONS).to_dict())
 
 
 def test_the_result_is_what_it_should_be(alone):
@@ -71,13 +44,16 @@ def test_the_result_is_what_it_should_be(alone):
     assert set(ranked) == {"chars-refA", "judge-1to5-src", "learned-refA", "random-src"}
 
 
-def test_processes(benchmark, alone):
-    assert shown(benchmark, jobs=2) == alone
+def test_processes(inputs, alone):
+    split = run_benchmark(BENCHMARK, inputs, OPTIONS, workers=Workers(jobs=2))
+    assert dumps(split.to_dict()) == alone
 
 
-def test_the_command(protocol, capsys):
-    command = ["meta", "--benchmark", str(protocol), "--significance", "--resamples", "50",
-               "--quiet", "--json"]  # fmt: skip
+def test_the_command(tmp_path, capsys):
+    demo = tmp_path / "demo.csv"
+    sy.save(sy.demo_set(), demo)
+    command = ["meta", str(demo), "--human", "mqm", "--by-domain", "--by", "spa", "--significance",
+               "--resamples", "50", "--quiet", "--json"]  # fmt: skip
     texts = []
     for more in ([], ["--jobs", "2"]):
         assert run([*command, *more]) == 0

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import shutil
+import sys
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -30,6 +31,12 @@ def browser() -> Iterator[Any]:
         found.close()
 
 
+@pytest.fixture
+def no_charts(monkeypatch) -> None:
+    """As if the plotting library was not installed, which also saves its time."""
+    monkeypatch.setitem(sys.modules, "vl_convert", None)
+
+
 @pytest.fixture(scope="session")
 def hostile_page(tmp_path_factory) -> Path:
     """A report of the hostile set."""
@@ -46,7 +53,7 @@ METRICS = "COMET-refA,MetricX-23-refA,GEMBA-MQM-src,BLEU-refA,chrF-refA,Random-s
 @pytest.fixture(scope="session")
 def wmt_page(shared, tmp_path_factory) -> Path:
     """The report of WMT23 en-de, with entity mistakes and the errors that raters marked."""
-    pytest.importorskip("altair")
+    pytest.importorskip("vl_convert")
     folder = shared / "wmt23-metrics"
     out: Path = tmp_path_factory.mktemp("wmt") / "report.html"
     mistakes = out.with_name("mistakes.jsonl")
@@ -75,7 +82,7 @@ def pictures(tmp_path_factory) -> Path:
 @pytest.fixture(scope="session")
 def read_page(tmp_path_factory) -> Path:
     """A report of a small set that has everything, made once."""
-    pytest.importorskip("altair")
+    pytest.importorskip("vl_convert")
     path: Path = tmp_path_factory.mktemp("read") / "report.html"
     make_report(read_set(), "mqm", n_bootstrap=50, n_resamples=50).save(path)
     return path

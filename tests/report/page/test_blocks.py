@@ -8,7 +8,6 @@ import re
 import shutil
 from html import unescape
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 import pytest
@@ -21,19 +20,14 @@ from steelyard.core.provenance import InputFile
 from steelyard.data.evalset import EvalSet, ScoreTable
 from steelyard.data.segments import Segments
 from steelyard.demo import embedded
-from steelyard.report import explorer, glossary, sections, warned
-from steelyard.report.figures import speaking
+from steelyard.report import explorer, glossary, warnings
+from steelyard.report.figures import vega
 from steelyard.report.page import make_report
 
 
-@pytest.fixture
-def no_charts(monkeypatch) -> None:
-    """As if the plotting libraries were not installed, which also saves their time."""
-    monkeypatch.setattr(sections, "without_figures", lambda: ["the page has no figures"])
-
-
-def section(text: str, name: str) -> str:
-    found = re.search(f'<section id="{name}".*?</section>', text, re.DOTALL)
+def part(text: str, name: str) -> str:
+    """A part of the page that folds."""
+    found = re.search(f'<details class="folded" id="{name}".*?</details>', text, re.DOTALL)
     return found[0] if found else ""
 
 
@@ -57,35 +51,27 @@ def test_no_folder_of_the_disk_is_in_the_page(no_charts, tmp_path, capsys):
     text = out.read_text(encoding="utf-8")
     packed = re.findall(r'<script type="text/plain"[^>]*>([^<]*)<', text)
     opened = [gzip.decompress(base64.b64decode(own)).decode("utf-8", "replace") for own in packed]
-    for part in (text, *opened):
-        assert "secretfolder" not in part
-        assert "secretdata" not in part
-        assert str(Path.home()) not in part
-    assert "more.csv" in section(text, "warnings")
-    assert re.search(r"more\.csv \([^)]*\) sha256 [0-9a-f]{64}", section(text, "provenance"))
+    for content in (text, *opened):
+        assert "secretfolder" not in content
+        assert "secretdata" not in content
+        assert str(Path.home()) not in content
+    assert "more.csv" in part(text, "warnings")
+    assert re.search(r"more\.csv \([^)]*\) sha256 [0-9a-f]{64}", part(text, "provenance"))
 
 
 @given(st.lists(st.sampled_from(["data", "my data", "été", "a.b", "x+y"]), min_size=1, max_size=4),
        st.text(alphabet="ab' :/.", max_size=12))  # fmt: skip
 def test_folders_go_and_names_stay(folders, around):
     path = "/" + "/".join(["top", *folders, "scores.csv"])
-    hide = warned.without_folders([InputFile(path, "table")])
+    hide = warnings.without_folders([InputFile(path, "table")])
     told = hide(f"{around}{path} is short")
     assert "top/" not in told
     assert told == f"{around}scores.csv is short"
 
 
 def test_a_relative_path_is_its_name_and_other_names_are_left_alone():
-    hide = warned.without_folders([InputFile("wmt/scores.csv", "table")])
+    hide = warnings.without_folders([InputFile("wmt/scores.csv", "table")])
     assert hide("wmt/scores.csv lacks 'wmt/comet'") == "scores.csv lacks 'wmt/comet'"
-
-
-def test_warnings_have_a_heading_of_their_own(made):
-    told = section(made, "warnings")
-    missing = section(made, "missing")
-    assert "<h3>About the page</h3>" in told
-    assert "<li>" not in missing
-    assert 'href="#warnings"' in made
 
 
 def test_a_warning_is_told_once(no_charts):
@@ -98,21 +84,18 @@ def test_a_warning_is_told_once(no_charts):
     assert len(about) == len(set(about))
 
 
-def test_warnings_of_one_wording_stand_together():
+def test_of_many_warnings_of_one_wording_two_are_shown():
     lines = [f"'m{k}' sounds odd ({k}.5)" for k in range(6)]
-    (kind,) = warned.kinds({"Metrics": ["first", *lines, "last"]})
-    assert [alike.shown[0] for alike in kind.lines] == ["first", lines[0], "last"]
-    assert kind.lines[1].shown + kind.lines[1].more == tuple(lines)
+    shown = warnings.shown_warnings(["first", *lines, "last"])
+    assert [line[:4] for line in shown] == ["firs", "'m0'", "'m1'", "last"]
+    assert "4 more warnings" in shown[2]
 
 
 def test_short_words_are_explained(made):
-    rankings, metrics = section(made, "rankings"), section(made, "metrics")
-    assert "<dt>bt</dt><dd>Bradley-Terry strength" in rankings
-    assert "<dt>spa</dt><dd>soft pairwise accuracy" in metrics
-    assert re.search(
-        r'<th scope="col" class="number" data-tip="soft pairwise accuracy[^"]*">spa', metrics
-    )
-    assert "scheme inputs" not in made
+    assert "<dt>bt</dt><dd>Bradley-Terry strength" in made
+    assert "<dt>spa</dt><dd>soft pairwise accuracy" in made
+    heading = r'<th scope="col" class="number" data-tip="soft pairwise accuracy[^"]*">spa'
+    assert re.search(heading, made)
 
 
 def test_every_meta_metric_and_ranking_has_words():
@@ -124,12 +107,12 @@ def test_every_meta_metric_and_ranking_has_words():
     assert set(SCHEMES) == set(glossary.SCHEMES)
 
 
-def test_matrices_are_folded_and_come_after_the_findings(made):
-    assert made.index('id="metrics"') < made.index('id="significance"')
-    parts = made.split('<details class="folded">')[1:]
-    inside = sum('<table class="matrix' in part.partition("</details>")[0] for part in parts)
-    assert inside == made.count('<table class="matrix') > 0
+def test_what_few_need_is_folded(made):
+    folded = "".join(made.split('<details class="folded"')[1:])
+    assert folded.count('<table class="matrix') == made.count('<table class="matrix') > 0
     assert "<details open" not in made
+    for name in ("warnings", "significance", "places", "leaderboard", "missing", "provenance"):
+        assert f'<details class="folded" id="{name}">' in made, name
 
 
 def test_every_human_score_is_in_the_explorer(no_charts):
@@ -140,29 +123,12 @@ def test_every_human_score_is_in_the_explorer(no_charts):
     assert "3 of 4 scores" in packed.notes[0]
 
 
-def test_marks_without_a_tooltip_are_silent():
-    spec: dict[str, Any] = {
-        "data": {"name": "r"},
-        "layer": [
-            {"mark": "rule", "encoding": {}},
-            {"mark": {"type": "point"}, "encoding": {"tooltip": [{"field": "name"}]}},
-        ],
-    }
-    rows: dict[str, Any] = {"r": [{"name": "A", "tip": "A: 3"}]}
-    speaking.speak(spec, rows)
-    rule, point = spec["layer"]
-    assert rule["mark"] == {"type": "rule", "aria": False}
-    assert point["encoding"] == {"description": {"field": "tip", "type": "nominal"}}
-    assert rows[point["data"]["name"]][0]["tip"] == "A: 3"
-
-
-@given(st.dictionaries(st.sampled_from("abc"), st.none() | st.text(max_size=5)
-                       | st.floats(allow_nan=False, allow_infinity=False)))  # fmt: skip
-def test_words_are_made_of_any_row(row):
-    told = speaking.words(row, ["a", "b", "c"])
-    for value in row.values():
-        if isinstance(value, str):
-            assert value in told
+def test_marks_without_a_tip_are_silent():
+    silent = vega.mark("rule", [{"x": 1}], x=vega.amount("x"))
+    speaking = vega.mark("point", [{"x": 1, "tip": "A: 3"}], tip=True, x=vega.amount("x"))
+    assert silent["mark"]["aria"] is False
+    assert "description" not in silent["encoding"]
+    assert speaking["encoding"]["description"]["field"] == "tip"
 
 
 def test_a_set_without_names_to_explain(no_charts):
@@ -170,4 +136,4 @@ def test_a_set_without_names_to_explain(no_charts):
     es = EvalSet(("A", "B"), Segments(tuple(map(str, range(20)))), {"m": ScoreTable(values)})
     text = make_report(es, n_bootstrap=20).html
     assert 'id="metrics"' not in text
-    assert text.count('class="csv"') == text.count('class="download"') > 2
+    assert text.count('class="csv"') == text.count('class="download"') > 1

@@ -8,6 +8,7 @@ import hashlib
 import json
 import re
 from collections import Counter
+from dataclasses import replace
 from html.parser import HTMLParser
 from pathlib import Path
 from typing import Any
@@ -22,13 +23,16 @@ from steelyard.cli.main import run
 from steelyard.comparison.run import compare
 from steelyard.core.errors import UsageError
 from steelyard.data.evalset import EvalSet, ScoreTable
+from steelyard.data.judgements import Ratings
 from steelyard.data.segments import Segments
 from steelyard.demo import embedded
 from steelyard.metaevaluation.run import meta_evaluate
-from steelyard.report import explorer, sections, summary
+from steelyard.report import explorer, methods
 from steelyard.report.figures import comparison, drawing
-from steelyard.report.inlined import script_json
-from steelyard.report.page import make_report
+from steelyard.report.page import make_report, title_of
+from steelyard.report.sections import segment_link
+from steelyard.report.strips import Estimate, forest
+from steelyard.report.writer import script_json
 from steelyard.stats.arrays import Floats
 
 
@@ -61,12 +65,6 @@ class Reader(HTMLParser):
 def hostile(hostile_page) -> str:
     text: str = hostile_page.read_text(encoding="utf-8")
     return text
-
-
-@pytest.fixture
-def no_charts(monkeypatch) -> None:
-    """As if the plotting libraries were not installed, which also saves their time."""
-    monkeypatch.setattr(sections, "without_figures", lambda: ["the page has no figures"])
 
 
 def data_of(text: str, name: str) -> str:
@@ -163,12 +161,10 @@ def small(seed: int = 0, systems: tuple[str, ...] = ("A", "B", "C")) -> EvalSet:
 
 
 def test_a_chart_is_drawn_alike_each_time():
-    pytest.importorskip("altair")
+    pytest.importorskip("vl_convert")
     found = sy.compare(small(), "h", n_bootstrap=20)
     scores = comparison.scores_of(small(), found)
-    one, two = (
-        drawing.draw(lambda: comparison.draw("density", found, scores), "d") for _ in range(2)
-    )
+    one, two = (drawing.draw(comparison.draw("density", found, scores), "d") for _ in range(2))
     assert "url(#d-0)" in one.svg  # ids, which Vega counts on from chart to chart
     assert one == two
 
@@ -183,7 +179,8 @@ def test_same_input_same_bytes(no_charts):
 
 def test_without_a_plotting_library_there_are_tables(no_charts):
     text = make_report(small(), "h", n_bootstrap=20, n_resamples=20).html
-    assert "<figure" not in text  # small pictures in tables need no library
+    assert '<figure class="chart"' not in text  # rows with pictures need no library
+    assert 'id="chart-forest"' in text
     assert "Ranking of systems" in text
 
 
@@ -192,6 +189,7 @@ def test_few_systems(no_charts, n_systems):
     es = small().select(systems=["A", "B"][:n_systems])
     found = make_report(es, "h", n_bootstrap=20, n_resamples=20)
     assert ("nothing to compare it with" in found.html) == (n_systems == 1)
+    assert ('aria-label="Decision"' in found.html) == (n_systems == 2)
 
 
 def test_one_score_and_no_human(no_charts):
@@ -283,7 +281,7 @@ def test_not_significant_is_never_worded_as_equal(seed):
     es = EvalSet(tuple("ABCD"), Segments(tuple(map(str, range(20)))),
                  {"m": ScoreTable(values)})  # fmt: skip
     found = sy.compare(es, "m", n_bootstrap=20)
-    text = summary.summarise(es, found).text()
+    text = methods.summarise(es, found).text()
     assert not equal_words(text)
     tiers = found.tiers["mean"]
     top = sum(cluster == 1 for cluster in tiers.clusters)
@@ -296,7 +294,7 @@ def test_not_significant_is_never_worded_as_equal(seed):
 def test_the_methods_name_every_setting(no_charts):
     es = small()
     found = make_report(es, "h", n_bootstrap=30, n_resamples=40, rng=7, alpha=0.01)
-    paragraph, cited = summary.methods(es, found.comparison, found.meta)
+    paragraph, cited = methods.methods(es, found.comparison, found.meta)
     for part in ("3 systems", "40 segments", "30 resamples", "1%", "seed 7", "Holm", "spa",
                  sy.__version__):  # fmt: skip
         assert part in paragraph
@@ -417,3 +415,121 @@ def test_results_at_hand_are_shown_as_they_are():
         make_report(es, "h", score=es.metrics[0], comparison=compared)
     with pytest.raises(UsageError, match="systems that the set does not have"):
         make_report(es.select(systems=es.systems[:2]), "h", comparison=compared)
+
+
+def group(text: str, name: str) -> str:
+    """The part of the page under one of its six headings."""
+    found = re.search(f'<section id="{name}".*?</section>', text, re.DOTALL)
+    return found[0] if found else ""
+
+
+def test_the_answer_comes_first_with_its_number(no_charts):
+    report = make_report(small(), "h", n_bootstrap=30, n_resamples=20)
+    answer = group(report.html, "answer").replace("\xa0", " ")
+    assert report.comparison is not None
+    lead = report.comparison.lead()
+    assert lead is not None
+    large = re.search(r'<p class="headline">([^<]*)</p>', answer)
+    assert large is not None
+    assert large[1] == lead.words()
+    assert answer.index("headline") < answer.index("chart-forest") < answer.index("<ul")
+    assert answer.count(lead.lead()) == 1  # nothing is said twice
+    order = re.findall(r'<section id="(\w+)"', report.html)
+    assert order == ["answer", "systems", "metrics", "segments"]
+
+
+def test_the_title_names_tasks_and_systems():
+    es = small()
+    compared = sy.compare(es, "h", n_bootstrap=20)
+    assert title_of(es, compared) == "A, B and C by h"
+    assert title_of(replace(es, name="wmt", language_pair="en-de"), None) == "wmt en-de: A, B and C"
+    tasks = replace(es.segments, metadata={"task": ("sums",) * 20 + ("colours",) * 20})
+    assert title_of(replace(es, segments=tasks), compared) == "colours and sums: A, B and C"
+
+
+def test_a_human_reference_is_called_one(no_charts):
+    es = small(systems=("A", "B", "refA"))
+    answer = group(make_report(es, "h", n_bootstrap=20, n_resamples=20).html, "answer")
+    assert "refA <small>human reference</small>" in answer
+    assert answer.count("human reference</small>") == 1
+
+
+def test_two_systems_are_a_decision(no_charts):
+    es = small().select(systems=["A", "C"])
+    report = make_report(es, "h", n_bootstrap=50, n_resamples=20)
+    card = sy.decide(es, ("C", "A"), "h", n_bootstrap=50)
+    answer = group(report.html, "answer").replace("\xa0", " ")
+    assert card.verdict in answer
+    assert "C minus A" in answer
+    assert f"{card.wins:,}, {card.ties:,}, {card.losses:,}" in answer
+
+
+def test_tasks_are_shown_with_their_macro_average(no_charts):
+    es = small(systems=("A", "B", "C")).select(systems=["A", "C"])
+    tasks = {"task": ("sums",) * 20 + ("colours",) * 20}
+    es = replace(es, segments=replace(es.segments, metadata=tasks))
+    report = make_report(es, "h", n_bootstrap=20, n_resamples=20)
+    assert report.comparison is not None
+    suite = report.comparison.suite
+    assert suite is not None
+    answer = group(report.html, "answer")
+    names = re.findall(r'<th scope="row" dir="auto">([^<]*)</th>', answer)
+    assert names == [part.name for part in (*suite.ordered(), suite.macro)]
+    assert 'aria-label="Systems by task"' in group(report.html, "systems")
+
+
+def test_findings_of_checks_lead_to_their_segments(no_charts):
+    sources = tuple(f"Das sind {k} Katzen aus Wien." for k in range(20, 32))
+    right = tuple(f"These are {k} cats from Vienna." for k in range(20, 32))
+    wrong = tuple(f"These are {k + 7} cats from Vienna." for k in range(20, 32))
+    rng = np.random.default_rng(0)
+    es = EvalSet(("A", "B"), Segments(tuple(map(str, range(12))), sources=sources),
+                 {"m": ScoreTable(rng.normal(size=(2, 12)))}, {"A": right, "B": wrong},
+                 language_pair="de-en")  # fmt: skip
+    report = make_report(es, n_bootstrap=20)
+    findings = sy.check(es).findings
+    assert {finding.system for finding in findings} == {"B"}
+    shown = group(report.html, "segments")
+    assert "Numbers, names and terms" in shown
+    links = re.findall(r'<a href="(#segments[^"]*)">', shown)
+    assert links[0] == f"#segments?a=B&amp;segment={findings[0].segment}"
+    assert "Numbers, names" not in make_report(es, n_bootstrap=20, checked=0).html
+
+
+def test_mistakes_are_listed_the_surest_first(no_charts):
+    hostile = "</script><img src=x onerror=1>"
+    marks = [explorer.Mistake("B", str(k), hostile, 0, 2, hostile) for k in range(30)]
+    marks.append(explorer.Mistake("B", "1", "wrong number", confidence=0.9, text="12"))
+    html = group(make_report(small(), "h", mistakes=marks, n_bootstrap=20, n_resamples=9).html,
+                 "segments")  # fmt: skip
+    assert "31 mistakes in 30 outputs" in html
+    links = re.findall(r'<a href="([^"]*)">([^<]*)</a>', html)
+    assert links[0] == ("#segments?a=B&amp;segment=1", "1")
+    assert "<img" not in html
+    link = segment_link('a"b<c>&d', "x\u202ey z#")
+    assert not set('"<> ') & set(link)
+    assert link.count("#") == 1
+
+
+def test_ratings_come_as_objects_or_lists():
+    es = small()
+    ratings = Ratings.from_labels(
+        rater=["x", "y"] * 3, system=["A"] * 6, segment=["1", "1", "2", "2", "3", "3"],
+        value=np.array([1.0, 2.0, 3.0, 3.0, 5.0, 4.0]),
+    )  # fmt: skip
+    assert set(explorer.add_ratings(es, [ratings, ratings]).ratings) == {"ratings 1", "ratings 2"}
+    html = make_report(es, "h", ratings=ratings, n_bootstrap=20, n_resamples=9).html
+    assert "2 raters gave 6 judgements" in group(html, "ratings")
+    with pytest.raises(UsageError, match="ratings"):
+        explorer.add_ratings(es, [3])  # type: ignore[list-item]
+
+
+@given(st.lists(st.tuples(st.floats(-1e6, 1e6), st.floats(0, 1e3)), min_size=1, max_size=9))
+def test_pictures_stay_inside_their_rows(numbers):
+    rows = [Estimate(str(k), x, (x - w, x + w)) for k, (x, w) in enumerate(numbers)]
+    drawn = forest("f", "label", rows, ("system", "mean"))
+    for row in drawn.rows:
+        assert row.dot is not None
+        assert row.line is not None
+        assert 0 <= row.line[0] <= row.dot <= row.line[1] <= 100
+    assert all(0 <= place <= 100 for place, _ in drawn.ticks)

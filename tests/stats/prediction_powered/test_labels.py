@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from math import comb
-
 import numpy as np
 import pytest
 from hypothesis import given
@@ -13,7 +11,6 @@ from steelyard.core.errors import UsageError
 from steelyard.stats.prediction_powered.labels import (
     labels_for_half_width,
     labels_for_kappa,
-    labels_to_pass,
     next_probabilities,
     worth_of_labels,
 )
@@ -41,22 +38,6 @@ def test_fewest_labels_for_a_half_width(spread: float, rho: float, half: float) 
 def test_kappa() -> None:
     assert labels_for_kappa(0.1, 100, 0.1) == pytest.approx(385, abs=1)
     assert labels_for_kappa(0.0, 100, 0.1) == 2
-
-
-def test_passing_a_requirement_is_an_exact_binomial() -> None:
-    def tail(k, n, p):
-        return sum(comb(n, i) * p**i * (1 - p) ** (n - i) for i in range(k, n + 1))
-
-    def power(n):
-        least = next((k for k in range(n + 2) if tail(k, n, 0.7) <= 0.025), n + 1)
-        return tail(least, n, 0.9) if least <= n else 0.0
-
-    result = labels_to_pass(0.9, 0.7, most=200)
-    powers = [power(n) for n in range(1, 90)]
-    short = [n for n, own in enumerate(powers, 1) if own < 0.8]
-    assert result == short[-1] + 1
-    assert labels_to_pass(0.7, 0.8) is None
-    assert labels_to_pass(0.801, 0.8, most=500) is None
 
 
 @given(st.integers(0, 5000), st.integers(1, 60))

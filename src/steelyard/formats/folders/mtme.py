@@ -11,34 +11,30 @@ from __future__ import annotations
 import re
 from collections import Counter, defaultdict
 from collections.abc import Iterable, Sequence
-from dataclasses import asdict, dataclass
 from pathlib import Path
-from typing import Any, Literal, NamedTuple, get_args
+from typing import Literal, NamedTuple, get_args
 
 import numpy as np
 
 from steelyard.core import provenance
 from steelyard.core.errors import InputError, UsageError, hint
 from steelyard.core.provenance import InputFile
-from steelyard.core.table import Cell, Column, Table
-from steelyard.core.text import listed
 from steelyard.data.evalset import EvalSet, Kind, ScoreTable
 from steelyard.data.judgements import Floats, Ratings, encode
 from steelyard.data.segments import Segments, Texts
 from steelyard.formats import columns as roles
 from steelyard.formats import files
-from steelyard.formats.cells import fast_numbers, parse_number
 from steelyard.formats.format import SetFormat
 from steelyard.formats.judged import errors
 from steelyard.formats.judged.builder import Rating, ratings
 from steelyard.formats.judged.wmt import rating_lines
+from steelyard.formats.rawtable import RawTable
 
 Level = Literal["sys", "domain", "doc", "seg"]
 LEVELS: tuple[Level, ...] = get_args(Level)
 _NO_TRANSLATION = "[No translation supplied]"
 _TEXT_FIELDS = {"sources": "source", "references": "target", "system-outputs": "hypothesis"}
 _PARTS = ("documents", "sources", "system-outputs", "human-scores", "metric-scores")
-_SHOWN = 6  # names in a cell of the table of contents; the others are counted
 
 
 def recognise(path: Path) -> bool:
@@ -79,8 +75,6 @@ class _ScoreFile(NamedTuple):
 
 
 class _Reader:
-    """One language pair that is being read."""
-
     def __init__(self, folder: Path, lp: str) -> None:
         self.folder, self.lp = folder, lp
         self.pattern = re.sub(r"([*?[])", r"[\1]", lp)  # matches itself alone in a glob
@@ -153,8 +147,8 @@ class _Reader:
             expected = f"expected a name that ends in .LEVEL.score, LEVEL one of {LEVELS}"
             raise InputError(expected, path=path)
         columns = _columns(self._text(path), 3 if level == "domain" else 2, path)
-        values = fast_numbers(columns[-1])
-        values = _careful(path, columns[-1]) if values is None else values
+        cells = {"score": columns[-1]}
+        values = RawTable(path, cells, len(columns[-1])).numbers("score", optional=False)
         systems, codes = encode(columns[-2])
         rows = np.split(np.argsort(codes, kind="stable"), np.cumsum(np.bincount(codes))[:-1])
         by_system = dict(zip(systems, rows, strict=True))
@@ -300,24 +294,12 @@ def _owner_of(name: str, human: Iterable[str]) -> str:
     return max(owners, key=len, default=name)
 
 
-def _careful(path: Path, cells: Sequence[str]) -> Floats:
-    values = np.empty(len(cells))
-    for row, cell in enumerate(cells):
-        number = parse_number(cell)
-        if number is None or np.isinf(number):
-            message = f"'{cell[:40]}' is not a finite number or None"
-            raise InputError(message, path=path, line=row + 1)
-        values[row] = number
-    return values
-
-
 def _fields(row: str) -> list[str]:
     """Split at tabs if there are any, so that names may hold blanks; else at any white space."""
     return row.split("\t") if "\t" in row else row.split()
 
 
 def _columns(text: str, width: int, path: Path) -> list[Sequence[str]]:
-    """Split lines into columns; every line must have ``width`` fields."""
     rows = files.lines(text)
     delimiter = "\t" if "\t" in text else " "
     if not rows:
@@ -331,89 +313,6 @@ def _columns(text: str, width: int, path: Path) -> list[Sequence[str]]:
             shape = "DOMAIN SYSTEM SCORE" if width == 3 else "SYSTEM SCORE"
             raise InputError(f"{len(fields)} fields, expected {shape}", path=path, line=line)
     return list(zip(*table, strict=True))
-
-
-# What folders hold, by the names of their files.
-
-
-@dataclass(frozen=True, slots=True)
-class PairContents:
-    """One language pair of one set; ``human`` and ``metrics`` have the levels of each score."""
-
-    set: str
-    lp: str
-    segments: int | None
-    documents: int | None
-    domains: tuple[str, ...]
-    references: tuple[str, ...]
-    systems: tuple[str, ...]
-    human: dict[str, list[str]]
-    metrics: dict[str, list[str]]
-    ratings: tuple[str, ...]
-
-    def to_dict(self) -> dict[str, Any]:
-        """Return what ``--json`` prints."""
-        return asdict(self)
-
-
-def contents(folder: Path) -> list[PairContents]:
-    """List the language pairs of a set's folder, or of all sets in the folder above them."""
-    if not folder.is_dir():
-        raise InputError("expected a folder", path=folder)
-    sets = [folder] if recognise(folder) else sorted(filter(recognise, folder.iterdir()))
-    pairs = [_contents(path, lp) for path in sets for lp in language_pairs(path)]
-    if not pairs:
-        expected = "no set in it is laid out like mt-metrics-eval (documents/, human-scores/, ...)"
-        raise InputError(expected, path=folder)
-    return pairs
-
-
-def _contents(folder: Path, lp: str) -> PairContents:
-    pattern = re.sub(r"([*?[])", r"[\1]", lp)
-
-    def names(part: str) -> list[str]:
-        return sorted(path.name.removeprefix(f"{lp}.") for path in folder.glob(part))
-
-    def levels(part: str) -> dict[str, list[str]]:
-        by_score: dict[str, list[str]] = {}
-        for name in names(part):
-            score, _, level = name.removesuffix(".score").rpartition(".")
-            by_score.setdefault(score, []).append(level)
-        return {name: sorted(of, key=[*LEVELS, *of].index) for name, of in by_score.items()}
-
-    docs = folder / "documents" / f"{lp}.docs"
-    rows = [row.split() for row in files.lines(files.read_text(docs))] if docs.is_file() else None
-    outputs = folder.glob(f"system-outputs/{pattern}/*")
-    references = {name.rpartition(".")[0] for name in names(f"references/{pattern}.*")}
-    rated = {n.removesuffix(".seg.rating") for n in names(f"human-scores/{pattern}.*.rating")}
-    return PairContents(
-        set=folder.resolve().name,
-        lp=lp,
-        segments=None if rows is None else len(rows),
-        documents=None if rows is None else len({row[-1] for row in rows if row}),
-        domains=tuple(sorted({row[0] for row in rows or () if len(row) > 1})),
-        references=tuple(sorted(references)),
-        systems=tuple(sorted({path.stem for path in outputs})),
-        human=levels(f"human-scores/{pattern}.*.score"),
-        metrics=levels(f"metric-scores/{pattern}/*.score"),
-        ratings=tuple(sorted(rated)),
-    )
-
-
-def contents_table(pairs: Sequence[PairContents]) -> Table:
-    """Return a row per language pair."""
-    columns = ("set", "lp", "segments", "documents", "domains", "systems", "references", "human",
-               "metrics")  # fmt: skip
-    rows: list[tuple[Cell, ...]] = []
-    for pair in pairs:
-        human = [f"{name} ({' '.join(levels)})" for name, levels in pair.human.items()]
-        domains, references, shown = (
-            listed(names, _SHOWN) or None for names in (pair.domains, pair.references, human)
-        )
-        rows.append((pair.set, pair.lp, pair.segments, pair.documents, domains,
-                     len(pair.systems), references, shown, len(pair.metrics)))  # fmt: skip
-    notes = ("systems: with outputs; metrics: with scores; human: names and levels",)
-    return Table("", tuple(map(Column, columns)), tuple(rows), notes)
 
 
 FORMAT = SetFormat(

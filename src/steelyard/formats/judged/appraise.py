@@ -29,7 +29,6 @@ _ITEM = re.compile(r"[0-9]{1,18}")
 _LANGUAGE = re.compile(r"[A-Za-z]{2,3}([-_]\w+)*")
 _FIXED = 7  # columns that every export has
 _UNIX = 1e8  # a time in seconds is above, the number of a batch below
-_FEWEST = 5  # items of which a single one with two documents is a slip
 
 #: Why rows do not count, in the order in which they are looked for.
 _REASONS = {
@@ -43,8 +42,6 @@ _REASONS = {
 
 
 class _Layout(NamedTuple):
-    """Where the columns stand that only some exports have."""
-
     document: int | None
     spans: int | None
     start: int | None
@@ -77,7 +74,6 @@ def _layout(view: FileView) -> _Layout | None:
 
 
 def _rows(log: Log) -> Iterator[Row]:
-    """Yield all rows, of whatever kind."""
     view = log.view
     layout, records = _layout(view), view.csv()
     if layout is None:
@@ -146,7 +142,6 @@ class _Shown(NamedTuple):
 
 
 def _settle(table: RawTable) -> RawTable:
-    """Keep the rows that count, and name segments and documents."""
     table.numbers("score")  # which refuses a word, also where the row will not count
     shown = _shown(table)
     whole = table.columns.get("whole", [None] * table.n_rows)
@@ -156,7 +151,6 @@ def _settle(table: RawTable) -> RawTable:
         if (reason := _reason(item, complete=whole[row] == "True")) is not None
     }
     kept = [row for row in range(table.n_rows) if row not in reasons]
-    _refuse_slip(table, shown, kept)
     in_batches = _are_batch_numbers(shown[row] for row in kept)
     reasons |= dict.fromkeys(_superseded(table, shown, kept, by_name=in_batches), "again")
     segments = list(table.columns["segment"])
@@ -218,46 +212,24 @@ def _reason(item: _Shown, *, complete: bool) -> str | None:
     return "incomplete" if "incomplete" in endings else None
 
 
-def _refuse_slip(table: RawTable, shown: Sequence[_Shown], rows: Iterable[int]) -> None:
-    """Refuse the only two rows that have one item, but different documents.
-
-    In batches this is so of most items; of a single one it is a slip, unless documents have systems
-    in their names, as those in batches.
-    """
-    by_item: defaultdict[tuple[str, int], dict[str, list[int]]] = defaultdict(dict)
-    for row in rows:
-        item = shown[row]
-        if item.named != item.document:
-            return
-        by_item[item.lp, item.item].setdefault(item.document, []).append(row)
-    odd = [list(documents.values()) for documents in by_item.values() if len(documents) > 1]
-    if len(odd) != 1 or len(odd[0]) != 2 or len(by_item) < _FEWEST:
-        return
-    rare, often = sorted(odd[0], key=len)
-    if len(rare) == 1:
-        row, other = rare[0], often[0]
-        expected = f"but '{shown[other].document[:40]}' {table.place_of(other)}"
-        message = f"item {shown[row].item} is of document '{shown[row].document[:40]}', {expected}"
-        table.fail(message, row)
-
-
 def _are_batch_numbers(rows: Iterable[_Shown]) -> bool:
     """Tell whether items number the outputs of a batch instead of the lines of the source.
 
-    A line belongs to one document. And where documents have systems in their names, a document has
-    the same lines in all systems.
+    A line belongs to one document; one that has another somewhere is a slip. And where documents
+    have systems in their names, a document has the same lines in all systems.
     """
     documents: dict[tuple[str, int], str] = {}
     systems: dict[tuple[str, str], dict[str, set[int]]] = {}
-    name_systems = True
+    name_systems, several = True, set()
     for row in rows:
         if documents.setdefault((row.lp, row.item), row.document) != row.document:
-            return True
+            several.add((row.lp, row.item))
         name_systems &= row.named.startswith(f"{row.document}#") and row.document != ""
         by_system = systems.setdefault((row.lp, row.document), {})
         by_system.setdefault(row.system, set()).add(row.item)
     shared = [list(items.values()) for items in systems.values() if len(items) > 1]
-    return name_systems and bool(shared) and all(not set.intersection(*items) for items in shared)
+    anew = name_systems and bool(shared) and all(not set.intersection(*items) for items in shared)
+    return anew or len(several) > 1 or (name_systems and len(several) == 1)
 
 
 def _numbered(shown: Sequence[_Shown], rows: Sequence[int]) -> dict[int, int | None]:
@@ -297,7 +269,6 @@ def _numbered(shown: Sequence[_Shown], rows: Sequence[int]) -> dict[int, int | N
 def _superseded(
     table: RawTable, shown: Sequence[_Shown], rows: Sequence[int], *, by_name: bool
 ) -> list[int]:
-    """Find the rows that the same login judged again later: the latest end counts."""
     ends: Any = table.numbers("end_time") if "end_time" in table else range(table.n_rows)
     latest: dict[_Shown, int] = {}
     superseded = []
@@ -335,7 +306,6 @@ def _judged(table: RawTable, documents: Sequence[str]) -> tuple[RawTable, list[s
 
 
 def _place_of(table: RawTable) -> str:
-    """Name the first file, and count the others."""
     if table.path_of is None:
         return table.place
     others = len(set(map(table.path_of, range(table.n_rows)))) - 1

@@ -7,24 +7,21 @@ battle and of its unit. Winners beside losers and logs with swapped orders are r
 
 from __future__ import annotations
 
-import json
 import tempfile
-from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
-from operator import lt
 from pathlib import Path
-from typing import Any, NamedTuple, NoReturn
+from typing import Any, NoReturn
 
 import numpy as np
 from numpy.typing import NDArray
 
 from steelyard.core.errors import InputError, UsageError
 from steelyard.core.provenance import InputFile
-from steelyard.data.judgements import BattleLog, Codes, Floats, encode
+from steelyard.data.judgements import BattleLog, Floats, encode
 from steelyard.formats import columns as roles
 from steelyard.formats import duck, files, parquet, registry, tables
-from steelyard.formats.cells import label, sql_gap, sql_number
+from steelyard.formats.cells import label
 from steelyard.formats.duck import quote
 from steelyard.formats.files import kept, on_disk
 from steelyard.formats.format import Foreign, Format
@@ -46,43 +43,20 @@ _SUFFIXES = ("csv", "tsv", "jsonl", "ndjson", "parquet", "pq")
 class CountedLog:
     """A log as counts.
 
-    Attributes
-    ----------
-    systems
-        Names, sorted; all arrays use their positions as codes.
-    n_battles, n_units
-        How many battles there are, and how many prompts or segments they share (None: unknown).
-    pairs
-        Wins and ties of the pairs that met.
-    units
-        The same by unit; for logs without units but with weights, a battle is a unit. None for
-        logs with neither: ``pairs`` holds whole battles then.
-    played, unit
-        The battles in the order of time, or else of the file, where asked for; and their units.
-    form
-        What the file was taken for.
-    inputs, notes
-        The files of a log of another tool, and what was left out or assumed of it.
-    timed
-        Whether the order of ``played`` is one of time.
+    Without units a weighted battle is one; ``units`` is None where ``pairs`` holds whole battles.
     """
 
-    systems: tuple[str, ...]
+    systems: tuple[str, ...]  # sorted; all arrays use their positions as codes
     n_battles: int
-    n_units: int | None
+    n_units: int | None  # prompts or segments that battles share
     pairs: PairWins
     units: UnitCounts | None
-    played: Battles | None = None
-    unit: NDArray[np.int32] | None = None
+    played: Battles | None = None  # in the order of time, or else of the file, where asked for
+    unit: NDArray[np.int32] | None = None  # of ``played``
     form: str = "battle log"
-    inputs: tuple[InputFile, ...] = ()
+    inputs: tuple[InputFile, ...] = ()  # of another tool
     notes: tuple[str, ...] = ()
-    timed: bool = False
-
-
-def is_parquet(path: Path) -> bool:
-    """Tell by its name whether a file is Parquet."""
-    return files.kind(path) in ("parquet", "pq")
+    timed: bool = False  # whether the order of ``played`` is one of time
 
 
 def log_files(path: Path) -> list[Path]:
@@ -157,8 +131,7 @@ def read_counts(
 def _read_file(
     path: Path, columns: LogColumns, *, by_unit: bool, in_order: bool
 ) -> tuple[BattleLog, str, tuple[str, ...]]:
-    """Read a log; return also what it is, and notes."""
-    if is_parquet(on_disk(path)):
+    if files.kind(on_disk(path)) in ("parquet", "pq"):
         log = _read_parquet(path, columns, by_unit=by_unit, in_order=in_order)
         if log is not None:
             return log, "battle log", ()
@@ -174,7 +147,6 @@ def _read_file(
 
 
 def _check_alike(paths: Sequence[Path], logs: Sequence[BattleLog], forms: Sequence[str]) -> None:
-    """Refuse files that can't be one log."""
     for path, form in zip(paths, forms, strict=True):
         if form == "rankings":
             raise InputError("rankings in a folder of logs of battles", path=path)
@@ -234,127 +206,91 @@ def _is_whole(duels: Battles) -> bool:
 # Through DuckDB.
 
 
-class _Column(NamedTuple):
-    """A column as SQL of its text (never NULL) and its number, and how a text becomes a cell."""
-
-    text: str
-    number: str
-    cell: Callable[[str], Any] = str
-    unreadable: str = "false"  # SQL that tells whether a cell holds something, but no number
-
-
-class _Rows(NamedTuple):
-    """Rows of a file as SQL, and its columns."""
-
-    source: str
-    columns: Mapping[str, _Column]
-    names: Sequence[str]
-
-
 def _read_parquet(
     path: Path, columns: LogColumns, *, by_unit: bool, in_order: bool
 ) -> BattleLog | None:
-    """Read a log; None for rankings, and for what is read whole."""
-    import duckdb
+    """Read battles that are alike once, as a table, and every row by the code of its battle.
 
-    try:
-        with _session() as connection, _opened(path, connection) as rows:
-            return _read_rows(path, rows, columns, connection, by_unit=by_unit, in_order=in_order)
-    except duckdb.Error as error:
-        raise duck.failure(error, path, "table") from error
-
-
-@contextmanager
-def _session() -> Iterator[Any]:
-    """Open a database that holds so much in memory, and the rest in a temporary folder."""
+    None for what is read whole: rankings, winners beside losers, swapped orders, times as text.
+    """
     with (
-        tempfile.TemporaryDirectory(prefix="steelyard-") as spilled,
+        tempfile.TemporaryDirectory(prefix="steelyard-") as folder,
         duck.connect() as connection,
+        parquet.opened(path, connection) as (_, source),
     ):
         connection.execute(f"SET memory_limit = {duck.literal(_MEMORY)}")
-        connection.execute(f"SET temp_directory = {duck.literal(spilled)}")
-        try:
-            yield connection
-        except RuntimeError as error:  # which is what DuckDB makes of Ctrl-C at times
-            if "interrupted" in str(error):
-                raise KeyboardInterrupt from error
-            raise
-
-
-@contextmanager
-def _opened(path: Path, connection: Any) -> Iterator[_Rows]:
-    """Open a file for SQL."""
-    with parquet.opened(path, connection) as (_, source):
+        connection.execute(f"SET temp_directory = {duck.literal(folder)}")
         described = connection.execute(f"DESCRIBE SELECT * FROM {source}").fetchall()
-        names = parquet.column_names(connection, source, [n for n, *_ in described], path)
-        pairs = zip(names, described, strict=True)
-        typed = {name: _typed(quote(shown), kind) for name, (shown, kind, *_) in pairs}
-        yield _Rows(source, typed, names)
+        shown = [name for name, *_ in described]
+        named = parquet.column_names(connection, source, shown, path)
+        sql = dict(zip(named, map(quote, shown), strict=True))
+        columns.check(named, path)
+        header = RawTable(path, dict.fromkeys(named, ()), 0)
+        if columns.are_rankings(header):
+            return None
+        names = columns.find(header)
+        swapped = set(ORDER_COLUMNS) & set(named) - set(columns.ignore)
+        if names.left == battles.WINNER or swapped:
+            return None
+        kinds = dict(zip(named, (kind for _, kind, *_ in described), strict=True))
+        time = None if names.time is None else _seconds(sql[names.time], kinds[names.time])
+        if names.time is not None and time is None:
+            return None
+        cells = [names.left, names.right, names.outcome, names.weight, *dict(columns.where)]
+        alike = {name: f"b{k}" for k, name in enumerate(dict.fromkeys(filter(None, cells)))}
+        selected = [f"{sql[name]} AS {key}" for name, key in alike.items()]
+        selected += [] if names.unit is None else [f"{sql[names.unit]} AS u"]
+        selected += [] if time is None else [f"{time} AS t"]
+        connection.execute(f"CREATE TEMP TABLE log AS SELECT {', '.join(selected)} FROM {source}")
+        return _of_codes(
+            path, Path(folder), columns, names, alike, connection, by_unit=by_unit,
+            in_order=in_order,
+        )  # fmt: skip
 
 
-def _typed(sql: str, kind: str) -> _Column:
-    """Return a column of Parquet: of names, numbers, dates, or of what is none of them."""
-    shown = f"coalesce(CAST({sql} AS VARCHAR), '')"
-    if parquet.is_number(kind):
-        return _Column(shown, f"CAST({sql} AS DOUBLE)", lambda text: text or None)
+def _seconds(column: str, kind: str) -> str | None:
     if kind == "DATE" or kind.startswith("TIMESTAMP"):
-        return _Column(shown, f"CAST(epoch({sql}) AS DOUBLE)")
-    if kind == "VARCHAR" or kind.startswith("ENUM"):
-        text = f"CAST({sql} AS VARCHAR)"
-        number = sql_number(text)
-        unreadable = f"{number} IS NULL AND {text} IS NOT NULL AND NOT ({sql_gap(text)})"
-        return _Column(shown, number, unreadable=unreadable)
-    if kind == "UUID":
-        return _Column(shown, "NULL::DOUBLE", unreadable="true")
-    truth = kind == "BOOLEAN"  # which is no name, as a list is none
-    return _Column(
-        shown, "NULL::DOUBLE", lambda text: json.loads(text or "null") if truth else [text], "true"
-    )
+        return f"CAST(epoch({column}) AS DOUBLE)"
+    return f"CAST({column} AS DOUBLE)" if parquet.is_number(kind) else None
 
 
-def _read_rows(
-    path: Path, rows: _Rows, columns: LogColumns, connection: Any, *, by_unit: bool, in_order: bool
-) -> BattleLog | None:
-    """Read battles that are alike once, then every row by the code of its battle and unit."""
-    columns.check(rows.names, path)
-    header = RawTable(path, dict.fromkeys(rows.names, ()), 0)
-    if columns.are_rankings(header):
-        return None
-    names = columns.find(header)
-    flags = set(ORDER_COLUMNS) & set(rows.names) - set(columns.ignore)
-    if names.left == battles.WINNER or flags:
-        return None
-    alike = _alike(columns, names)
-    _tabulate(rows, alike, names, connection)
-    if names.time and connection.execute("SELECT bool_or(no_time) FROM log").fetchone()[0]:
-        return None  # the reader of whole logs says which
-    kinds = _numbered(path, rows, alike, "battle", "min(rowid)", connection)
+def _of_codes(
+    path: Path, folder: Path, columns: LogColumns, names: BattleColumns, alike: Mapping[str, str],
+    connection: Any, *, by_unit: bool, in_order: bool,
+) -> BattleLog:  # fmt: skip
+    kinds = _distinct(path, folder, columns, alike, connection)
     chosen = [
         row
         for row in range(kinds.n_rows)
         if all(label(kinds.columns[name][row]) == value for name, value in columns.where)
     ]
-    left, right = (None, None) if names.outcome is None else (names.left, names.right)
-    plain = LogColumns(left, right, names.outcome, words=columns.words, swapped=columns.swapped)
+    sides = (None, None) if names.outcome is None else (names.left, names.right)
+    plain = LogColumns(*sides, names.outcome, words=columns.words, swapped=columns.swapped)
     read = battles.read(kinds.take(chosen).without([name for name, _ in columns.where]), plain)
     duels = Battles(read.left, read.right, read.outcome, len(read.systems), read.weight)
     timed = in_order and names.time is not None
-    by_unit = by_unit and names.unit is not None
-    shown = ["battle.code AS battle", *(["t"] if timed else [])]
-    source = f"log JOIN battle USING ({', '.join(alike.values())})"
-    if by_unit:
-        units = _numbered(path, rows, {str(names.unit): "u"}, "unit", "u", connection)
-        shown, source = [*shown, "unit.code AS unit"], f"{source} JOIN unit USING (u)"
+    selected = ["codes_b0.code AS battle", *(["t"] if timed else [])]
+    source = f"log JOIN codes_b0 ON {_same(alike)}"
+    units = None
+    if by_unit and names.unit is not None:
+        units = _distinct(path, folder, columns, {names.unit: "u"}, connection)
+        selected.append("codes_u.code AS unit")
+        source += f" JOIN codes_u ON {_same({names.unit: 'u'})}"
     # Sums of whole numbers are the same in any order.
     order = " ORDER BY log.rowid" if in_order or not _is_whole(duels) else ""
-    cells = connection.execute(f"SELECT {', '.join(shown)} FROM {source}{order}").fetchnumpy()
+    cells = connection.execute(f"SELECT {', '.join(selected)} FROM {source}{order}").fetchnumpy()
     position = np.full(kinds.n_rows, -1, dtype=np.int32)
     position[chosen] = np.arange(len(chosen))
     row = position[cells["battle"]]
-    if columns.where:
-        kept = row >= 0
-        row, cells = row[kept], {name: values[kept] for name, values in cells.items()}
-    unit_names, unit = _units(units, cells["unit"]) if by_unit else (None, None)
+    if len(chosen) < kinds.n_rows:
+        cells = {name: values[row >= 0] for name, values in cells.items()}
+        row = row[row >= 0]
+    unit_names, unit = None, None
+    if units is not None:
+        used, code = cells["unit"], np.zeros(units.n_rows, dtype=np.int32)
+        rows = np.flatnonzero(np.bincount(used, minlength=units.n_rows)).tolist()
+        unit_names, code[rows] = encode(units.take(rows).labels(str(names.unit)))
+        unit = code[used]
     return BattleLog(
         read.systems,
         read.left[row],
@@ -367,60 +303,34 @@ def _read_rows(
     )
 
 
-def _units(table: RawTable, code: Codes) -> tuple[tuple[str, ...], Codes]:
-    """Return the units that rows have, by name, and their codes."""
-    used = np.flatnonzero(np.bincount(code, minlength=table.n_rows))
-    [column] = table.columns
-    labels = (table if len(used) == table.n_rows else table.take(used.tolist())).labels(column)
-    if all(map(lt, labels, labels[1:])):
-        names, number = tuple(labels), np.arange(len(labels), dtype=np.int32)
-    else:
-        names, number = encode(labels)
-    if len(used) == len(names) == table.n_rows and names == tuple(labels):
-        return names, code
-    position = np.zeros(table.n_rows, dtype=np.int32)
-    position[used] = number
-    return names, position[code]
+def _same(columns: Mapping[str, str]) -> str:
+    """Return SQL that joins the log with the codes of columns, also where they are empty."""
+    table = f"codes_{next(iter(columns.values()))}"
+    return " AND ".join(f"log.{key} IS NOT DISTINCT FROM {table}.{key}" for key in columns.values())
 
 
-def _alike(columns: LogColumns, names: BattleColumns) -> dict[str, str]:
-    """Return the columns in which battles that are alike agree, and what SQL calls them."""
-    shared = [names.left, names.right, names.outcome, names.weight, *dict(columns.where)]
-    present = dict.fromkeys(name for name in shared if name is not None)
-    return {name: f"b{k}" for k, name in enumerate(present)}
-
-
-def _tabulate(rows: _Rows, alike: Mapping[str, str], names: BattleColumns, connection: Any) -> None:
-    """Make the table ``log`` of what is read of a file."""
-    shown = [f"{rows.columns[name].text} AS {key}" for name, key in alike.items()]
-    if names.unit is not None:
-        shown.append(f"{rows.columns[names.unit].text} AS u")
-    if names.time is not None:
-        time = rows.columns[names.time]
-        shown += [f"{time.number} AS t", f"{time.unreadable} AS no_time"]
-    connection.execute(
-        f"CREATE OR REPLACE TEMP TABLE log AS SELECT {', '.join(shown)} FROM {rows.source}"
-    )
-
-
-def _numbered(
-    path: Path, rows: _Rows, columns: Mapping[str, str], table: str, order: str, connection: Any
+def _distinct(
+    path: Path, folder: Path, columns: LogColumns, keys: Mapping[str, str], connection: Any
 ) -> RawTable:
-    """Number the different rows of some columns in an order, and return them."""
-    keys = ", ".join(columns.values())
+    """Number the different rows of some columns as they come, and return them as a table."""
+    selected = ", ".join(keys.values())
+    table = f"codes_{next(iter(keys.values()))}"
     connection.execute(
-        f"CREATE OR REPLACE TEMP TABLE {table} AS SELECT {keys}, min(rowid) AS first, "
-        f"CAST(row_number() OVER (ORDER BY {order}) - 1 AS INTEGER) AS code "
-        f"FROM log GROUP BY {keys}"
+        f"CREATE TEMP TABLE {table} AS SELECT {selected}, min(rowid) AS first, "
+        "CAST(row_number() OVER (ORDER BY min(rowid)) - 1 AS INTEGER) AS code "
+        f"FROM log GROUP BY {selected}"
     )
-    texts = connection.execute(f"SELECT {keys}, first FROM {table} ORDER BY code").fetchnumpy()
-    first = texts["first"]
-    cells = {n: list(map(rows.columns[n].cell, texts[key].tolist())) for n, key in columns.items()}
-    return RawTable(path, cells, len(first), lambda row: int(first[row]) + 1)
+    part = folder / f"{table}.parquet"
+    rows = f"SELECT {selected}, first FROM {table} ORDER BY code"
+    connection.execute(f"COPY ({rows}) TO {duck.literal(str(part))} (FORMAT parquet)")
+    name_of = {key: name for name, key in keys.items()}
+    raw = tables.read(part, is_text=lambda n: n == "u" or columns.is_text(name_of.get(n, n)))
+    lines = raw.columns["first"]
+    cells = {name: raw.columns[key] for name, key in keys.items()}
+    return RawTable(path, cells, raw.n_rows, lambda row: int(lines[row]) + 1)
 
 
 def _joined(logs: Sequence[BattleLog]) -> BattleLog:
-    """Put logs under each other."""
     if len(logs) == 1:
         return logs[0]
     systems, code = encode([name for log in logs for name in log.systems])

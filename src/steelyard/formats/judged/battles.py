@@ -11,7 +11,7 @@ from __future__ import annotations
 from collections.abc import Collection, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, NoReturn
 
 import numpy as np
 
@@ -28,13 +28,11 @@ from steelyard.formats.judged.builder import noting_unused
 from steelyard.formats.rawtable import RawTable, one_of
 from steelyard.formats.verdicts import judges
 from steelyard.formats.verdicts.words import (
-    ASK_DIGITS,
     EXPECTED,
-    NAMES,
     SIDE_NOTE,
     TIE,
-    NameEvidence,
-    Outcomes,
+    WordColumn,
+    agreed,
     names_column,
     swap_question,
 )
@@ -86,11 +84,6 @@ class LogColumns:
         selects = (column for column, _ in self.where)
         also = (LOSER, *_OUTCOMES_ALSO, *(side for pair in judges.SIDES for side in pair))
         return name in (*self.named, *selects, *also) or roles.is_log_text(name)
-
-    def wants(self, name: str) -> bool:
-        """Tell whether a column is read at all."""
-        others = (*roles.WEIGHT, *roles.TIME, _TIE, *judges.ORDER_COLUMNS)
-        return name in others or self.is_text(name) or roles.is_rank(name)
 
     def selected(self, table: RawTable) -> RawTable:
         """Keep the rows and columns that are left."""
@@ -154,7 +147,6 @@ class LogColumns:
     def _with_others(
         self, table: RawTable, left: str, right: str, outcome: str | None
     ) -> BattleColumns:
-        """Add the columns that a log may have."""
         others = table.without([left, right, *([] if outcome is None else [outcome])])
         if self.unit is None or (self.unit in _PROMPTS and self.unit not in others):
             shared = one_of(others, roles.UNIT, "unit")  # whatever a log calls them
@@ -166,23 +158,6 @@ class LogColumns:
         tie = _TIE if left == WINNER and _TIE in others else None
         return BattleColumns(left, right, outcome, weight, time, shared, tie)
 
-    def outcomes(self, cells: Collection[Any], column: str, source: str) -> Outcomes:
-        """Find how different outcomes of a log are read, or ask."""
-        words = () if self.words == (NAMES,) else self.words
-        outcomes = Outcomes.of(cells, column, words)
-        if outcomes.digits == "open":
-            raise UsageError(f"{source}: column '{column}' {ASK_DIGITS}")
-        return outcomes if outcomes.digits else replace(outcomes, digits="points")
-
-    def with_names(self, outcomes: Outcomes, battles: Collection[Any], source: str) -> Outcomes:
-        """Decide whether words that are also names of systems mean systems, or ask."""
-        if self.words == (NAMES,):
-            return outcomes
-        evidence = NameEvidence.of(outcomes, battles)
-        if evidence.is_open:
-            raise UsageError(f"{source}: {evidence.question()}")
-        return replace(outcomes, names=evidence.names)
-
 
 def _present(table: RawTable, column: str) -> str:
     if column not in table:
@@ -190,9 +165,7 @@ def _present(table: RawTable, column: str) -> str:
     return column
 
 
-def read(
-    table: RawTable, columns: LogColumns | None = None, outcomes: Outcomes | None = None
-) -> BattleLog:
+def read(table: RawTable, columns: LogColumns | None = None) -> BattleLog:
     """Read a log; outcomes are words, systems or points of the left side in 0..1."""
     columns = columns or LogColumns()
     names = columns.find(table)
@@ -206,7 +179,7 @@ def read(
     if names.tie is not None:
         points[_tied(table, names.tie)] = TIE
     if names.outcome is not None:
-        points = _points(table, columns, names.outcome, (lefts, rights), outcomes)
+        points = _points(table, columns, names.outcome, (lefts, rights))
     return BattleLog(
         systems,
         codes[: len(lefts)],
@@ -224,15 +197,22 @@ def _tied(table: RawTable, column: str) -> Bools:
 
 
 def _points(
-    table: RawTable, columns: LogColumns, column: str, sides: tuple[list[str], list[str]],
-    outcomes: Outcomes | None,
-) -> Floats:  # fmt: skip
-    """Return the points of the left side; what is no outcome is an error with its line."""
+    table: RawTable, columns: LogColumns, column: str, sides: tuple[list[str], list[str]]
+) -> Floats:
+    def ask(question: str) -> NoReturn:
+        raise UsageError(f"{table.place}: {question}")
+
     cells = _usable(judges.cells_of(table, column))
-    if outcomes is None:
-        outcomes = columns.outcomes(distinct := set(cells) - {None}, column, table.place)
-        if not (distinct.isdisjoint(sides[0]) and distinct.isdisjoint(sides[1])):
-            outcomes = columns.with_names(outcomes, {*zip(cells, *sides, strict=True)}, table.place)
+    distinct = set(cells) - {None}
+    clear = distinct.isdisjoint(sides[0]) and distinct.isdisjoint(sides[1])
+    if clear:
+        nobody = [None] * len(distinct)
+        words = WordColumn(column, list(distinct), nobody, nobody)
+    else:
+        words = WordColumn(column, cells, *sides)
+    outcomes = agreed({column: words}, columns.words, ask)[column]
+    # Numbers beyond 0 to 1 are refused where they stand.
+    outcomes = outcomes if outcomes.digits else replace(outcomes, digits="points")
     points, by_name = outcomes.points(cells, *sides)
     for row in np.flatnonzero(np.isnan(points))[:1].tolist():
         table.fail(f"outcome {table.columns[column][row]!r}, expected {EXPECTED}", row)
@@ -258,7 +238,6 @@ def _mirrored(table: RawTable, lefts: Sequence[str], rights: Sequence[str]) -> B
 
 
 def _items(table: RawTable) -> list[str]:
-    """Name what battles are about, as far as the log does."""
     item = next((name for name in judges.ITEM if name in table), None)
     return [""] * table.n_rows if item is None else [str(label(c)) for c in table.columns[item]]
 

@@ -12,7 +12,7 @@ from collections import Counter
 from collections.abc import Collection, Iterator, Mapping
 from itertools import accumulate
 from pathlib import Path
-from typing import Any, NoReturn
+from typing import Any
 
 import numpy as np
 
@@ -21,13 +21,12 @@ from steelyard.core.text import plural
 from steelyard.data.judgements import ErrorSpan, Ratings
 from steelyard.formats import columns as roles
 from steelyard.formats import files
-from steelyard.formats.cells import brief, parse_number
 from steelyard.formats.format import TableFormat
 from steelyard.formats.judged import ratings as scored
 from steelyard.formats.judged.builder import NOBODY, Rating, noting_unused, ratings
 from steelyard.formats.rawtable import RawTable, one_of
 from steelyard.formats.reshape import within_documents
-from steelyard.formats.view import Record
+from steelyard.formats.view import FileView, Record
 
 MISSING = "missing"  # instead of both ends of an omission
 NO_SEVERITY = "none"  # what a blank one is called where weights are set
@@ -40,61 +39,39 @@ def parse(value: Any, names: tuple[str, str, str], path: Path, line: int) -> Rat
 
     ``names`` are those of the system, the segment and the rater.
     """
-
-    def fail(message: str) -> NoReturn:
-        raise InputError(message, path=path, line=line)
-
-    def finite(key: str) -> float:
-        number = parse_number(value.get(key))
-        if number is None or np.isinf(number):
-            fail(f"'{key}' should be a finite number, found {value.get(key)!r}")
-        return number
-
     if not isinstance(value, dict) or not ({"errors", "value"} & value.keys()):
-        fail("expected an object with 'errors'")
-    number, spans = finite("value"), _spans(value.get("errors"), path, line)
-    seconds, wave = finite("seconds"), value.get("wave", 0)
-    if type(wave) is not int or wave < 0:
-        fail(f"'wave' should be a whole number from 1, found {wave!r}")
-    item = str(value.get("item", "system"))
+        raise InputError("expected an object with 'errors'", path=path, line=line)
+    record = Record(FileView(path), line, value)
+    spans = None if value.get("errors") is None else _spans(record)
+    wave = record.whole("wave") or 0
+    if wave < 0:
+        record.wrong("wave", "a whole number from 1")
+    number, seconds = (
+        np.nan if x is None else x
+        for x in (record.number(key, words=True) for key in ("value", "seconds"))
+    )
     unit, document, domain = (
         None if value.get(key) is None else str(value[key])
         for key in ("unit", "document", "domain")
     )
+    item = str(value.get("item", "system"))
     return Rating(*names, number, spans, item, unit, seconds, document, wave, domain)
 
 
-def _spans(marked: Any, path: Path, line: int) -> Spans | None:
-    """Read a list of errors; None where nobody was asked for them."""
-    if not isinstance(marked, list | None):
-        raise InputError("'errors' should be a list", path=path, line=line)
-    return None if marked is None else tuple(_span(error, path, line) for error in marked)
+def _spans(record: Record) -> Spans:
+    return tuple(map(_span, record.objects("errors")))
 
 
-def _span(value: Any, path: Path, line: int) -> ErrorSpan:
-    if isinstance(value, ErrorSpan):
-        return value
-
-    def check(key: str, expected: str, *, good: bool) -> None:
-        if not good:
-            shown = brief(value.get(key) if isinstance(value, dict) else value)
-            raise InputError(f"error's '{key}': {shown}, expected {expected}", path=path, line=line)
-
-    check("object", "an object", good=isinstance(value, dict))
-    check("severity", "text or null", good="severity" in value)
-    for key in ("category", "severity"):
-        check(key, "text or null", good=isinstance(value.get(key), str | None))
-    for key in ("start", "end"):
-        check(key, "a whole number", good=type(value.get(key)) in (int, type(None)))
-    score = parse_number(value.get("score"))
-    check("score", "a finite number", good=score is not None and not np.isinf(score))
+def _span(error: Record) -> ErrorSpan:
+    if "severity" not in error.values:
+        error.wrong("severity", "text or null")
     return ErrorSpan(
-        value.get("category") or "",
-        value["severity"] or "",
-        value.get("start"),
-        value.get("end"),
-        None if score is None or np.isnan(score) else score,
-        bool(value.get("is_source_error", False)),
+        error.text("category") or "",
+        error.text("severity") or "",
+        error.whole("start"),
+        error.whole("end"),
+        error.number("score", words=True),
+        error.get("is_source_error") is True,
     )
 
 
@@ -161,10 +138,14 @@ def _errors(table: RawTable) -> Iterator[Spans | None]:
     if "errors" in table:
         for row, cell in enumerate(table.columns["errors"]):
             line = table.line(row)
+            if isinstance(cell, list) and cell and isinstance(cell[0], ErrorSpan):
+                yield tuple(cell)
+                continue
             if isinstance(cell, str):
                 text = cell.strip()
                 cell = files.parse_json(text, table.path, line) if text else None  # noqa: PLW2901
-            yield _spans(cell, table.path, line)
+            view = FileView(table.path if table.path_of is None else table.path_of(row))
+            yield None if cell is None else _spans(Record(view, line, {"errors": cell}))
         return
     if "category" not in table:  # ratings of which none has errors
         yield from [None] * table.n_rows

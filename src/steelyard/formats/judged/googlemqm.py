@@ -107,7 +107,6 @@ def _passed(view: FileView, line: int, cells: Mapping[str, str]) -> float:
 
 
 def _error(cells: Mapping[str, str]) -> list[ErrorSpan]:
-    """Return the error of a row; none if it says that there is none."""
     category, severity = cells["category"].strip(), cells["severity"].strip()
     if not errors.is_error(category, severity):
         return []

@@ -92,7 +92,6 @@ class Marked:
             self.scores[name] = {(es.systems[a], es.segments.ids[b]): x for a, b, x in rows}
 
     def _kept(self, system: str) -> bool:
-        """Tell whether a system is wanted."""
         wanted = self.reading.systems
         return system not in self.reading.drop_systems and (wanted is None or system in wanted)
 

@@ -33,11 +33,17 @@ ITEMS = {
     **dict.fromkeys(("bad_ref", "bad-ref", "bad"), "bad-ref"),
     "attention": "attention",
 }
-USED = {*roles.RATING_COLUMNS, *roles.SYSTEM, *roles.SEGMENT, *roles.DOCUMENT, *roles.DOMAIN}
+USED = {
+    *roles.LANGUAGES,
+    *roles.RATING_COLUMNS,
+    *roles.SYSTEM,
+    *roles.SEGMENT,
+    *roles.DOCUMENT,
+    *roles.DOMAIN,
+}
 _FEW_REPEATS = 0.2  # the share of outputs that a rater may have rated twice without a word of why
 _MOST_WORDS = 12  # of a scale; more are no scale
 _LOGIN, _PERSON = "login", "person"
-_EITHER = ("rater", "annotator")  # what both are called, beside the other one
 
 
 def counts(kind: str | None) -> bool:
@@ -89,7 +95,6 @@ def seconds(table: RawTable) -> Floats | None:
 
 
 def _outputs(table: RawTable) -> Iterator[tuple[str, ...]]:
-    """Yield the rater, the segment and the system of every row, as far as there are columns."""
     segment, rater = roles.segment_column(table), one_of(table, roles.RATER, "rater")
     names = [name for name in (rater, segment, *SYSTEM) if name is not None and name in table]
     return zip(*(map(str, table.columns[name]) for name in names), strict=True)
@@ -235,8 +240,8 @@ FORMAT = TableFormat(
     example_name="ratings.csv",
     marks=(
         "rater rating segment system -errors -category",
-        "scores system segments",
-        "scores index",
+        ".scores system .segments",
+        ".scores .index",
     ),
     prepare=prepare,
     read=read,
@@ -250,7 +255,7 @@ FORMAT = TableFormat(
 
 
 def read_persons(source: Path | str | Mapping[str, Any]) -> dict[str, str]:
-    """Return the person of each login, from a file or from ``{person: [logins]}``.
+    """Return the person of each login: of a table with both, or of ``{person: [logins]}``.
 
     Examples
     --------
@@ -260,12 +265,11 @@ def read_persons(source: Path | str | Mapping[str, Any]) -> dict[str, str]:
     if not isinstance(source, (str, Path, Mapping)):
         expected = "a file, or logins by person, as {'Ann': ['eng01', 'eng07']}"
         raise UsageError(f"raters is {expected}, got a {type(source).__name__}")
-    path = "raters" if isinstance(source, Mapping) else Path(source)
-    document = source if isinstance(source, Mapping) else FileView(Path(source)).document
-    if isinstance(document, Mapping) and (_PERSON not in document or document is source):
-        rows = _logins(document, path)
+    if isinstance(source, Mapping):
+        path, rows = "raters", _logins(source, "raters")
     else:
-        rows = _login_rows(Path(path))
+        path, document = str(source), FileView(Path(source)).document
+        rows = _logins(document, path) if isinstance(document, dict) else _login_rows(Path(path))
     persons: dict[str, str] = {}
     for login, person, line in rows:
         if persons.setdefault(login, person) != person:
@@ -275,7 +279,7 @@ def read_persons(source: Path | str | Mapping[str, Any]) -> dict[str, str]:
     return persons
 
 
-def _logins(persons: Mapping[str, Any], path: Path | str) -> Iterator[tuple[str, str, int | None]]:
+def _logins(persons: Mapping[str, Any], path: str) -> Iterator[tuple[str, str, int | None]]:
     for person, logins in persons.items():
         good = isinstance(logins, (list, tuple)) and all(isinstance(name, str) for name in logins)
         if not isinstance(person, str) or not person.strip() or not good:
@@ -286,12 +290,10 @@ def _logins(persons: Mapping[str, Any], path: Path | str) -> Iterator[tuple[str,
 
 def _login_rows(path: Path) -> Iterator[tuple[str, str, int | None]]:
     table = tables.read(path, is_text=lambda _: True)
-    login = _LOGIN if _LOGIN in table else one_of(table, _EITHER, _LOGIN)
-    others = [name for name in _EITHER if name in table and name != login]
-    person = _PERSON if _PERSON in table else next(iter(others), None)
-    if login is None or person is None:
+    login = next((name for name in (_LOGIN, *roles.RATER) if name in table), None)
+    if login is None or _PERSON not in table:
         shown = ", ".join(list(table.columns)[:8])
         raise InputError(f"columns {shown}, expected {_LOGIN} and {_PERSON}", path=path)
-    pairs = zip(table.labels(login), table.labels(person), strict=True)
+    pairs = zip(table.labels(login), table.labels(_PERSON), strict=True)
     for row, (name, owner) in enumerate(pairs):
         yield name, owner, table.line(row)

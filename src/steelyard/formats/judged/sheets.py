@@ -128,7 +128,6 @@ def rated(table: RawTable, named: Collection[str] = ()) -> RawTable:
 
 
 def _columns(table: RawTable) -> dict[str, str]:
-    """Return the columns by their roles."""
     columns: dict[str, str] = {}
     for role in _NAMES:
         name = _column(table, role, columns.values())
@@ -229,14 +228,12 @@ def _worded(table: RawTable) -> Iterator[tuple[str, list[str]]]:
 
 
 def _ask(table: RawTable, role: str, names: Sequence[str]) -> NoReturn:
-    """Ask which column has a role, with the option that says it."""
     shown = " and ".join(f"'{name}'" for name in names[:6])
     way = f'columns={{"{role}": "{names[0]}"}}'
     raise UsageError(f"{table.place}: columns {shown} could each be the {role}: {way} picks one")
 
 
 def _called(table: RawTable, columns: dict[str, str]) -> RawTable:
-    """Call columns by their roles, and say which were guessed."""
     guessed = []
     for role, name in columns.items():
         usual = roles.ASSIGNED.get(role, ()) if role != "score" else roles.RATING
@@ -250,7 +247,6 @@ def _called(table: RawTable, columns: dict[str, str]) -> RawTable:
 
 
 def _stacked(table: RawTable, columns: dict[str, str], names: Sequence[str]) -> RawTable:
-    """Give every cell of a table with a column per system a row."""
     criteria = [name for name in names if not _CRITERIA.isdisjoint(roles.words(name))]
     if criteria:
         table.fail(
@@ -313,7 +309,6 @@ def _ranks(table: RawTable, taken: Collection[str]) -> dict[str, str]:
 
 
 def _rankings(table: RawTable, ranks: dict[str, str]) -> RawTable:
-    """Make the columns of rankings, a system and its rank after the other."""
     segment = roles.segment_column(table)
     if segment is None:
         table.fail('no column names the item that was ranked: columns={"segment": "NAME"} says it')

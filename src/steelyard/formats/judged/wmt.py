@@ -12,14 +12,14 @@ from __future__ import annotations
 
 import re
 from collections import Counter
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any, NamedTuple
 
 import numpy as np
 
 from steelyard.core.errors import InputError
-from steelyard.core.text import listed, plural
+from steelyard.core.text import plural
 from steelyard.data.evalset import EvalSet
 from steelyard.formats import files
 from steelyard.formats.foreign import Log, Row, foreign
@@ -38,14 +38,6 @@ from steelyard.formats.view import FileView, Record, records
 Where = tuple[tuple[str, str], ...]
 
 
-def _selected(where: Where, columns: Iterable[str]) -> list[tuple[str, str]]:
-    return [(column, value) for column, value in where if column in columns]
-
-
-def _shown(wanted: Sequence[tuple[str, str]]) -> str:
-    return " and ".join(f"{column}={value}" for column, value in wanted)
-
-
 # Unified files.
 
 _MARK = "_#_"
@@ -54,8 +46,6 @@ _UNIFIED_COLUMNS = frozenset(("lp", "domain", "doc"))
 
 
 class _DocId(NamedTuple):
-    """What a ``doc_id`` says."""
-
     lp: str
     domain: str
     doc: str
@@ -70,23 +60,21 @@ class _DocId(NamedTuple):
 
 
 def _read_unified(view: FileView, lp: str | None, where: Where) -> EvalSet:
-    """Read the segments of one language pair: texts, documents, domains, ratings, their means."""
     every = [(_DocId.of(record), record) for record in records(view)]
     lp = language_pair(view, lp, {doc_id.lp for doc_id, _ in every})
-    wanted = [("lp", lp), *_selected(where, _UNIFIED_COLUMNS)]
+    wanted = [("lp", lp), *(pair for pair in where if pair[0] in _UNIFIED_COLUMNS)]
     chosen = [
         (doc_id, record)
         for doc_id, record in every
         if all(getattr(doc_id, column) == value for column, value in wanted)
     ]
     if not chosen:
-        view.fail(f"no segment has {_shown(wanted[1:])}")
+        view.fail(f"no segment has {' and '.join(map('='.join, wanted[1:]))}")
     within = counted_within(
         [(doc_id.segment, f"{doc_id.domain}{_MARK}{doc_id.doc}") for doc_id, _ in chosen]
     )
     builder = Builder(view)
     counts: Counter[str] = Counter()
-    unused: set[str] = set()  # keys of older files that are no judgement
     for doc_id, record in chosen:
         segment = str(record.get("doc_id")) if within else doc_id.segment
         if segment in builder.described:
@@ -98,12 +86,7 @@ def _read_unified(view: FileView, lp: str | None, where: Where) -> EvalSet:
             builder.output(system, segment, texts.text(system), record)
         for system in scores.names():
             builder.outputs.setdefault(system, {})
-            if isinstance(scores.get(system), dict):
-                judgements = _numbered(scores.inner(system), unused)
-            else:
-                judgements = _in_list(scores, system)
-            for judged in judgements:
-                _rate(builder, counts, judged, system, segment)
+            counts.update(_rate(builder, scores, system, segment))
     notes = []
     if within:
         notes.append("documents number their segments anew: segments go by doc_id")
@@ -112,69 +95,51 @@ def _read_unified(view: FileView, lp: str | None, where: Where) -> EvalSet:
     if counts["unnamed"]:
         count = plural(counts["unnamed"], "judgement")
         notes.append(f"{count} without an annotator: the k-th of an output is by {NOBODY}-k")
-    if unused:
-        notes.append(f"not used of scores: {listed(sorted(unused), 8)}")
     return builder.evalset(lp, [view.note(note) for note in notes])
 
 
-class _Judged(NamedTuple):
-    """A judgement of an output, of either shape: its wave, and the ending of its keys."""
-
-    record: Record
-    wave: int
-    protocol: str
-    rater: str | None
-    number: str = ""  # older files count keys: human1, errors1, human2, ...
-
-
-def _in_list(scores: Record, system: str) -> Iterator[_Judged]:
-    waves: Counter[str] = Counter()
-    for judged in scores.objects(system):
-        protocol = judged.optional_name("protocol") or HUMAN
-        waves[protocol] += 1
-        yield _Judged(judged, waves[protocol], protocol, judged.optional_name("annotator"))
-
-
-def _numbered(judged: Record, unused: set[str]) -> Iterator[_Judged]:
-    """Yield the judgements of the older shape, in which the number belongs to the key."""
-    matches = {key: _NUMBERED.fullmatch(key) for key in judged.names()}
-    unused |= {key for key, match in matches.items() if match is None}
-    for n in sorted({match[2] for match in matches.values() if match is not None}, key=int):
-        rater = judged.optional_name(f"annotator{n}") or f"{HUMAN}{n}"
-        protocol = judged.optional_name(f"protocol{n}") or HUMAN
-        yield _Judged(judged, int(n), protocol, rater, n)
-
-
-def _rate(
-    builder: Builder, counts: Counter[str], judged: _Judged, system: str, segment: str
-) -> None:
-    """Add a judgement, if there is one: older files have all of them everywhere, made or not."""
-    record, number = judged.record, judged.number
-    value = record.number(f"human{number}" if number else "score", words=True)
-    spans = None
-    if record.get(f"errors{number}") is not None:
-        spans = tuple(errors.included(error) for error in record.objects(f"errors{number}"))
-    if value is not None and number:
-        builder.scored.setdefault(f"{HUMAN}{number}", {})[system, segment] = value
-    if value is None and (spans is None or (number and not spans)):
-        counts["skipped"] += 1
+def _judgements(scores: Record, system: str) -> Iterator[tuple[Record, str]]:
+    """Yield judgements of an output, with the number that older files have behind their keys."""
+    if not isinstance(scores.get(system), dict):
+        yield from ((judged, "") for judged in scores.objects(system))
         return
-    counts["unnamed"] += judged.rater is None
-    rating = Rating(
-        system,
-        segment,
-        judged.rater or f"{NOBODY}-{judged.wave}",
-        np.nan if value is None else value,
-        spans,
-        seconds=_seconds(record, f"times{number}"),
-        document=builder.described[segment]["document"],
-        wave=judged.wave,
-    )
-    builder.rate(judged.protocol, rating)
+    judged = scores.object(system)
+    numbers = {match[2] for key in judged.names() if (match := _NUMBERED.fullmatch(key))}
+    yield from ((judged, number) for number in sorted(numbers, key=int))
+
+
+def _rate(builder: Builder, scores: Record, system: str, segment: str) -> Counter[str]:
+    """Add what was said of an output: older files have all judgements everywhere, made or not."""
+    counts, waves = Counter[str](), Counter[str]()
+    for judged, n in _judgements(scores, system):
+        protocol = judged.optional_name(f"protocol{n}") or HUMAN
+        waves[protocol] += 1
+        wave = int(n) if n else waves[protocol]
+        rater = judged.optional_name(f"annotator{n}") or (f"{HUMAN}{n}" if n else None)
+        value, spans = judged.number(f"human{n}" if n else "score", words=True), None
+        if judged.get(f"errors{n}") is not None:
+            spans = tuple(errors.included(error) for error in judged.objects(f"errors{n}"))
+        if value is not None and n:
+            builder.scored.setdefault(f"{HUMAN}{n}", {})[system, segment] = value
+        if value is None and (spans is None or (n and not spans)):
+            counts["skipped"] += 1
+            continue
+        counts["unnamed"] += rater is None
+        rating = Rating(
+            system,
+            segment,
+            rater or f"{NOBODY}-{wave}",
+            np.nan if value is None else value,
+            spans,
+            seconds=_seconds(judged, f"times{n}"),
+            document=builder.described[segment]["document"],
+            wave=wave,
+        )
+        builder.rate(protocol, rating)
+    return counts
 
 
 def _seconds(judged: Record, key: str) -> float:
-    """Return how long a judgement took: from the first of its times to the last."""
     times = [] if judged.get(key) is None else judged.numbers(key)
     seconds = [time for time in times if time is not None]
     took = max(seconds) - min(seconds) if seconds else float("nan")
@@ -199,92 +164,47 @@ UNIFIED = SetFormat(
 
 # Standalone ratings.
 
-_STANDALONE_COLUMNS = frozenset(
-    ("lp", "document_id", "system_id", "rater_id", "src_lang", "tgt_lang")
-)
 
-
-def _read_standalone(view: FileView, lp: str | None, where: Where) -> EvalSet:
-    """Read the ratings of one language pair, and the texts that come with them."""
-    view = view.known_as("standalone ratings")
-    wanted = _selected(where, _STANDALONE_COLUMNS)
-    rows = [record for record in records(view) if _fits(record, wanted)]
-    if not rows:
-        view.fail(f"no rating has {_shown(wanted)}" if wanted else "holds no rating")
-    named = {pair for row in rows if (pair := _languages(row)) is not None}
-    if named and lp is not None:
-        lp = language_pair(view, lp, named)
-        rows = [row for row in rows if _languages(row) == lp]
-    elif named:  # ratings that name no languages are of the only pair
-        lp = language_pair(view, lp, named)
-    notes = []
-    segments = _segments(rows)
-    if any(row.optional_name("segment_id") is None for row in rows):
-        notes.append("segment_id is null: segments are numbered by their sources")
-    elif segments != [row.optional_name("segment_id") for row in rows]:
-        notes.append("documents number their segments anew: segments are DOCUMENT/ID")
-    system = view.name.partition(".")[0] or "system"
-    unnamed = sum(row.optional_name("system_id") is None for row in rows)
-    if unnamed:
-        count = plural(unnamed, "rating")
-        notes.append(f"system_id is null in {count}: the system is '{system}'")
-    builder = Builder(view)
-    for row, segment in zip(rows, segments, strict=True):
-        document = row.optional_name("document_id")
-        name = row.optional_name("system_id") or system
-        builder.describe(segment, row, document=document, source=row.text("source"))
-        builder.output(name, segment, row.text("hypothesis"), row)
-        names = (name, segment, row.optional_name("rater_id") or NOBODY)
-        value = {"errors": row.elements("errors"), "document": document}
-        builder.rate(HUMAN, errors.parse(value, names, view.path, row.line))
-    return builder.evalset(lp, [view.note(note) for note in notes])
-
-
-def _fits(record: Record, wanted: list[tuple[str, str]]) -> bool:
-    return all(
-        (_languages(record) if column == "lp" else record.optional_name(column)) == value
-        for column, value in wanted
-    )
-
-
-def _languages(record: Record) -> str | None:
-    source, target = record.optional_name("src_lang"), record.optional_name("tgt_lang")
-    return None if source is None or target is None else f"{source}-{target}"
-
-
-def _segments(rows: list[Record]) -> list[str]:
-    """Name the segment of every rating: by its id, else by the number of its source in the file."""
-    ids = [row.optional_name("segment_id") for row in rows]
-    documents = [row.optional_name("document_id") for row in rows]
-    if None in ids:
-        keys = [(d, row.text("source")) for d, row in zip(documents, rows, strict=True)]
-        number = {key: str(i) for i, key in enumerate(dict.fromkeys(keys))}
-        return [number[key] for key in keys]
-    pairs = list(zip(map(str, ids), documents, strict=True))
-    if not counted_within(pairs):
-        return [segment for segment, _ in pairs]
-    return [f"{document}/{segment}" if document else segment for segment, document in pairs]
-
-
-def _is_standalone(view: FileView) -> bool:
-    """Tell ratings from tables that count errors, or have them beside a system."""
-    return isinstance((view.record or {}).get("errors"), list) and not view.has("system")
-
-
-STANDALONE = SetFormat(
-    name="mt-metrics-eval standalone ratings",
-    gives=EvalSet,
+@foreign(
+    "mt-metrics-eval standalone ratings",
+    errors.FORMAT,
+    empty="holds no rating",
+    names={"system": "system_id", "segment": "segment_id", "rater": "rater_id",
+           "doc": "document_id", "lp": "src_lang, tgt_lang"},
+    keys=("source", "hypothesis", "errors"),
+    recognise=lambda view: (
+        isinstance((view.record or {}).get("errors"), list) and not view.has("system")
+    ),
     known_by="JSON lines with source, hypothesis and a list of errors",
     example='{"source": "Yes.", "hypothesis": "Ja.", "errors": [], "document_id": "doc1", '
     '"segment_id": 0, "system_id": "A", "rater_id": "rater1", "src_lang": "en", '
     '"tgt_lang": "de"}\n',
     example_name="ratings.jsonl",
-    rated=True,
-    keys=("source", "hypothesis", "errors"),
-    recognise=_is_standalone,
-    read=_read_standalone,
-    columns=_STANDALONE_COLUMNS,
-)
+)  # fmt: skip
+def standalone(log: Log) -> Iterator[Row]:
+    """Yield a row per rating; without ids, segments are numbered by their sources."""
+    rows = list(log.records())
+    named = all(row.optional_name("segment_id") is not None for row in rows)
+    number: dict[Any, str] = {}
+    system = log.view.name.partition(".")[0] or "system"
+    for row in rows:
+        document = row.optional_name("document_id")
+        number.setdefault((document, row.text("source")), str(len(number)))
+        languages = [row.optional_name(f"{side}_lang") for side in ("src", "tgt")]
+        segment = row.optional_name("segment_id") if named else None
+        yield log.row(
+            row,
+            system=row.optional_name("system_id") or system,
+            segment=segment or number[document, row.text("source")],
+            rater=row.optional_name("rater_id") or NOBODY,
+            doc=document,
+            lp=None if None in languages else "-".join(map(str, languages)),
+            errors=row.elements("errors"),
+        )
+    if not named:
+        log.note("segment_id is null: segments are numbered by their sources")
+    n_unnamed = sum(row.optional_name("system_id") is None for row in rows)
+    log.note(f"ratings name no system: these are of '{system}'", n_unnamed)
 
 
 # Rating files.
@@ -325,7 +245,6 @@ def rating_lines(rows: Sequence[str], path: Path) -> Iterator[RatingLine]:
 
 
 def _is_rating_file(view: FileView) -> bool:
-    """Tell by the name, or by the first line."""
     if view.name.endswith(SUFFIX):
         return True
     first = view.first_lines[:1]
@@ -367,4 +286,4 @@ def rating_file(log: Log) -> Iterator[Row]:
     log.note(f"ratings name no rater: these are by '{stem}'", n_unnamed)
 
 
-FORMATS = (UNIFIED, STANDALONE, rating_file)
+FORMATS = (UNIFIED, standalone, rating_file)

@@ -278,7 +278,6 @@ def _holds_outcomes(table: RawTable, name: str, left: str | None, right: str | N
 
 
 def _holds_grades(table: RawTable, name: str, scale: Scale) -> bool:
-    """Tell whether at least half of the cells are labels of annotators, or numbers."""
     _, cells = filled(cells_of(table, name))
     value, code = scale.read(cells)
     return len(cells) > 0 and 2 * int(((code >= 0) | ~np.isnan(value)).sum()) >= len(cells)
@@ -348,7 +347,6 @@ def _people(table: RawTable, keys: Keys, asked: Asked, keyed: Keyed) -> list[Voi
 
 
 def _persons_among_judges(table: RawTable, keys: Keys, asked: Asked) -> list[str]:
-    """Return the annotators whom a table calls judges."""
     speakers = set() if keys.judge is None else set(table.labels(keys.judge))
     return [name for name in asked.human if name in speakers and name not in table.columns]
 
@@ -357,7 +355,6 @@ def _long(
     table: RawTable, who: str, column: str, *, is_judge: bool, only: Collection[str] | None = None,
     but: Collection[str] = (), swapped: bool = False,
 ) -> list[Voice]:  # fmt: skip
-    """Split a table with a row for each verdict by who gave it."""
     names = table.labels(who)
     wanted = set(names) if only is None else set(matching(only, sorted(set(names))))
     rows: dict[str, tuple[list[int], list[Any]]] = {
@@ -473,7 +470,6 @@ def holds_verdicts(table: RawTable) -> bool:
 
 
 def _outcome_columns(table: RawTable) -> list[str]:
-    """Return the columns that say who won a pair."""
     left, right = side_columns(table.columns)
     return [
         name for name in table.columns if name not in (left, right) and not says_no_verdict(name)

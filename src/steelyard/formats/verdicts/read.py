@@ -20,26 +20,26 @@ from steelyard.core.text import plural
 from steelyard.data.judgements import Codes, Floats, encode
 from steelyard.data.verdicts import MISSING, OF_PAIRS, UNPARSED, Bools, Opinion, Verdicts
 from steelyard.formats import arenas, files, frames, registry, tables
-from steelyard.formats.arenas import JUDGE, OUTCOME, judge_of
+from steelyard.formats.arenas import OUTCOME
 from steelyard.formats.cells import label, numbers_of
 from steelyard.formats.format import Foreign, ForeignFormat, ForeignTable
-from steelyard.formats.rawtable import RawTable, from_rows, stacked
+from steelyard.formats.rawtable import RawTable, stacked
 from steelyard.formats.reading import Reading
 from steelyard.formats.verdicts import judges as speakers
 from steelyard.formats.verdicts.judges import PAIRS, Asked, Key, Keyed, Keys, Side, Voice, cells_of
 from steelyard.formats.verdicts.words import (
-    ASK_DIGITS,
     NAMES,
     SIDE_NOTE,
     TIE,
-    NameEvidence,
     Outcomes,
     Scale,
+    WordColumn,
+    agreed,
     is_gap,
     names_column,
     swap_question,
 )
-from steelyard.formats.view import FileView, Record, records
+from steelyard.formats.view import FileView
 
 FEWEST = 10  # units below which rows count as independent, unless a unit is named
 LENGTH = "length"
@@ -47,7 +47,6 @@ BY_SIDE, BY_COLUMN = "place", "column"  # what words of a swapped order refer to
 _LENGTHS = frozenset(("chars", "characters", "words", "tokens", "length", "len", "chars_len"))
 _MOST_SLICES = 50
 _ROWS = ("row", "segment")
-_POINT_WORDS: dict[Any, str] = {1.0: "left", TIE: "tie", 0.0: "right"}
 Who = tuple[bool, str]  # whether it is a judge, and its name
 Indices = NDArray[np.int64]
 
@@ -177,18 +176,23 @@ def table_of(source: Any) -> RawTable:
     whole = logs[0][0].settle(stacked([_unfolded(form, log) for form, log in logs]))
     if OUTCOME not in whole:
         return whole
-    points = [getattr(cell, "outcome", cell) for cell in whole.columns[OUTCOME]]
+    columns: dict[str, Any] = dict(whole.columns)
+    if speakers.GAMES[0] in whole:  # flips say much, so the tool's own rule is not applied
+        del columns[OUTCOME]
+        prompt = columns.pop("unit")
+        columns |= {} if prompt == columns["item"] else {"prompt": prompt}
+        return replace(whole, columns=columns, notes=())
+    points = [getattr(cell, "outcome", cell) for cell in columns[OUTCOME]]
     # Points as words, which nobody takes for another kind of number.
-    columns = {**whole.columns, OUTCOME: [_POINT_WORDS.get(cell, cell) for cell in points]}
+    columns[OUTCOME] = [arenas.WORDS.get(cell, cell) for cell in points]
     if "item" not in whole and "unit" in whole:
-        columns["item"] = whole.columns["unit"]
+        columns["item"] = columns["unit"]
     return replace(whole, columns=columns)
 
 
 def _narrowed(
     inputs: Sequence[RawTable], how: VerdictReading, assigned: Mapping[str, str]
 ) -> list[RawTable]:
-    """Keep the rows and columns that are wanted; a column that the user named must be there."""
     names = {name for table in inputs for name in table.columns}
     for column in (*how.ignore, *(column for column, _ in how.where), *assigned.values()):
         if column not in names:
@@ -198,54 +202,13 @@ def _narrowed(
 
 
 def _unfolded(form: Foreign, view: FileView) -> RawTable:
-    """Read the log of a tool; both orders of a pair stay apart, because flips say much."""
-    row_of = None
-    if form is arenas.fastchat_pairs:
-        row_of = _fastchat_row
-    elif form is arenas.arena_hard_judgments:
-        row_of = _arena_hard_row
-    if row_of is not None:
-        log = list(records(view))
-        if not log:
-            view.fail("holds no battle")
-        return from_rows(view.path, [row_of(record) for record in log], lambda row: log[row].line)
     if isinstance(form, ForeignFormat):
         return form.unfold(view)
     assert isinstance(form, ForeignTable)
     return form.unfold(tables.read(view.path, is_text=lambda _: True))
 
 
-def _fastchat_row(record: Record) -> dict[str, Any]:
-    question, turn = record.name("question_id"), record.name("turn", 1)
-    winners = {"model_1": "left", "model_2": "right", "tie": "tie", "error": "error"}
-    games = [winners[record.choice(key, winners)] for key in ("g1_winner", "g2_winner")]
-    return {
-        "item": f"{question}/{turn}", "prompt": question, JUDGE: judge_of(record),
-        "left": record.name("model_1"), "right": record.name("model_2"),
-        **dict(zip(speakers.GAMES, games, strict=True)),
-    }  # fmt: skip
-
-
-def _arena_hard_row(record: Record) -> dict[str, Any]:
-    """Return a row with the model on the left; the first game shows the baseline first."""
-    games = zip(record.elements("games"), arenas.games_of(record), strict=True)
-    baseline_first, model_first = (
-        _POINT_WORDS.get(outcome[0], outcome[0]) if outcome is not None
-        else None if game is None else "no verdict"
-        for game, outcome in games
-    )  # fmt: skip
-    has_name = record.get("baseline") is not None
-    return {
-        "item": record.name("uid" if "uid" in record.values else "question_id"),
-        JUDGE: judge_of(record), "left": record.name("model"),
-        "right": record.name("baseline") if has_name else arenas.BASELINE,
-        "category": record.text("category"),
-        **dict(zip(speakers.GAMES, (model_first, baseline_first), strict=True)),
-    }  # fmt: skip
-
-
 def _asked(how: VerdictReading, keyed: Keyed, columns: Collection[str]) -> Asked:
-    """Find the columns, and the names in columns of raters and judges, that are meant."""
     names = {
         name
         for table, keys in keyed
@@ -392,7 +355,6 @@ class Gathered:
         return np.array(rows, dtype=np.int64)
 
     def _heard(self, both_orders: Bools) -> dict[Who, Statements]:
-        """Bring together what every voice says in all tables."""
         parts: dict[Who, list[Statements]] = {}
         for number, sheet in enumerate(self.sheets):
             rows, turned = self.rows[number], self.turned[number]
@@ -494,8 +456,6 @@ class _Points(NamedTuple):
 
 
 class _Pairs:
-    """The opinions of everybody on pairs."""
-
     def __init__(self, gathered: Gathered, how: VerdictReading, notes: list[str]) -> None:
         self.gathered, self.how, self.notes = gathered, how, notes
         self.points = {who: self._points(who, words) for who, words in self._outcomes().items()}
@@ -514,31 +474,15 @@ class _Pairs:
 
     def _outcomes(self) -> dict[Who, Outcomes]:
         """Find how the words of everybody are meant: annotators first, who settle what is open."""
-        statements, sheets = self.gathered.statements, self.gathered.sheets
-        columns = {(v.is_judge, v.name): v.column for sheet in sheets for v in sheet.voices}
-        words = () if self.how.words == (NAMES,) else self.how.words
-        outcomes = {
-            who: Outcomes.of(statements[who].cells, columns[who], words)
+        statements = self.gathered.statements
+        names = {
+            (v.is_judge, v.name): v.column for sheet in self.gathered.sheets for v in sheet.voices
+        }
+        columns = {
+            who: WordColumn(names[who], statements[who].cells.tolist(), *self._sides(who))
             for who in sorted(statements)
         }
-        outcomes = {who: column.settled(outcomes.values()) for who, column in outcomes.items()}
-        vague = [columns[who] for who, column in outcomes.items() if column.digits == "open"]
-        if vague:
-            self._ask(f"column '{vague[0]}' {ASK_DIGITS}")
-        if self.how.words == (NAMES,):
-            return outcomes
-        evidence = {
-            who: NameEvidence.of(column, zip(statements[who].cells, *self._sides(who), strict=True))
-            for who, column in outcomes.items()
-        }
-        for who, column in outcomes.items():
-            names = evidence[who]
-            if names.is_open:  # the words of others decide
-                names = names.beside(evidence.values())
-            if names.is_open:
-                self._ask(f"{who[1]}: {names.question()}")
-            outcomes[who] = replace(column, names=names.names)
-        return outcomes
+        return agreed(columns, self.how.words, self._ask)
 
     def _sides(self, who: Who) -> tuple[list[str | None], list[str | None]]:
         """Name the left and right system of each cell, as its row has them."""
@@ -576,7 +520,6 @@ class _Pairs:
         return n_column, n_side
 
     def _people(self) -> Floats:
-        """Average the annotators' points by row."""
         annotated = [(self.gathered.statements[who].row, points.values)
                      for who, points in self.points.items() if not who[0]]  # fmt: skip
         if not annotated:
@@ -640,7 +583,6 @@ def _averaged(row: Indices, values: Floats, n: int) -> tuple[Floats, Floats | No
 
 
 def _of_points(gathered: Gathered, who: Who, scale: Scale, notes: list[str]) -> Opinion:
-    """Return the opinion of a judge or annotator on single outputs."""
     statements, n = gathered.statements[who], len(gathered)
     values, labels = scale.read(statements.cells.tolist())
     worded = bool(np.isnan(values).all())  # labels that stand for no number
@@ -663,7 +605,6 @@ def _of_points(gathered: Gathered, who: Who, scale: Scale, notes: list[str]) -> 
 
 
 def _left_out(opinion: Opinion, *, is_judge: bool) -> list[str]:
-    """Say how much was not understood, and on how many rows there is no verdict."""
     silent = int((~opinion.answered & ~opinion.unparsed).sum())
     other = () if opinion.other_order is None else opinion.other_order
     odd = int(opinion.unparsed.sum() + np.count_nonzero(np.asarray(other) == UNPARSED))

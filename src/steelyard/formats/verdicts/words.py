@@ -9,9 +9,9 @@ from __future__ import annotations
 import math
 import re
 from collections import Counter
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from typing import Any
+from typing import Any, NamedTuple, TypeVar
 
 import numpy as np
 
@@ -20,6 +20,7 @@ from steelyard.data.verdicts import MISSING, POINTS_OF_LEFT, UNPARSED, Bools
 from steelyard.formats.cells import GAPS, brief, parse_number
 from steelyard.stats.distributions import bdtr
 
+Key = TypeVar("Key")
 RIGHT, TIE, LEFT = POINTS_OF_LEFT
 NAMES = "names"  # in the place of words: verdicts name the system that won
 _WORDS = {
@@ -89,7 +90,6 @@ def _key(word: str) -> str:
 
 
 def _typed(cell: object) -> str:
-    """Write a cell as somebody would type it."""
     number = _number(cell)
     whole = number is not None and number.is_integer()
     return str(int(number)) if whole and number is not None else str(cell).strip().casefold()
@@ -252,6 +252,43 @@ class NameEvidence:
             f'words=["{NAMES}"] if verdicts name systems, words=["A", "B", "C"] if A is the left '
             "one, B the right one and C a tie"
         )
+
+
+class WordColumn(NamedTuple):
+    """Outcomes in the words of one log, judge or annotator, and the systems of each cell."""
+
+    name: str
+    cells: Sequence[Any]
+    left: Sequence[str | None]
+    right: Sequence[str | None]
+
+    def evidence(self, outcomes: Outcomes) -> NameEvidence:
+        """Return what the column shows of words that are also names."""
+        return NameEvidence.of(outcomes, zip(self.cells, self.left, self.right, strict=True))
+
+
+def agreed(
+    columns: Mapping[Key, WordColumn], words: Sequence[str], ask: Callable[[str], None]
+) -> dict[Key, Outcomes]:
+    """Find how the words of several columns are meant: what one leaves open, others decide."""
+    by_name = tuple(words) == (NAMES,)
+    outcomes = {
+        key: Outcomes.of(column.cells, column.name, () if by_name else words)
+        for key, column in columns.items()
+    }
+    outcomes = {key: column.settled(outcomes.values()) for key, column in outcomes.items()}
+    vague = [columns[key].name for key, column in outcomes.items() if column.digits == "open"]
+    if vague:
+        ask(f"column '{vague[0]}' {ASK_DIGITS}")
+    if by_name:
+        return outcomes
+    evidence = {key: column.evidence(outcomes[key]) for key, column in columns.items()}
+    for key, names in evidence.items():
+        shown = names.beside(evidence.values()) if names.is_open else names
+        if shown.is_open:
+            ask(f"column '{columns[key].name}': {shown.question()}")
+        outcomes[key] = replace(outcomes[key], names=shown.names)
+    return outcomes
 
 
 ASK_DIGITS = (

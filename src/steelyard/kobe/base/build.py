@@ -228,7 +228,6 @@ class _Table:
 def _collect(
     db: Any, sources: Sequence[Source], limits: Sequence[Limits], progress: Progress
 ) -> list[dict[str, int]]:
-    """Read all sources into the tables; count the records and names of each."""
     records, claims, names = tables = [_Table(db, name) for name in _TABLES]
     number, counts = 0, []
     for source, limit in zip(sources, limits, strict=True):
@@ -455,7 +454,6 @@ class _Letter(NamedTuple):
 
 
 def _letters(db: Any) -> list[_Letter]:
-    """List the first letters of names, in order."""
     letters = [
         _Letter(lang, first, f"{lang}-{script(first)}" if lang == UNSTATED else lang, names)
         for lang, first, names in db.execute(_LETTERS).fetchall()

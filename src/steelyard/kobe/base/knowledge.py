@@ -59,7 +59,6 @@ TRIE = "aliases.marisa"
 #: Glossaries that were added, one in a line.
 TERMS = "terms.jsonl"
 EMBEDDED = "embedded"
-_HASHED = 1 << 18  # bytes up to which a file is hashed when a base is opened
 _STATED = int(STATED)
 _UNSTATED, _LABEL, _FORBIDDEN = int(Flag.UNSTATED), int(Flag.LABEL), int(Flag.FORBIDDEN)
 _FEW = 20  # entities that are looked for one by one; for more of them all names are sorted
@@ -104,27 +103,6 @@ def read_manifest(folder: Path) -> dict[str, Any]:
     return manifest
 
 
-def check_files(folder: Path, manifest: dict[str, Any]) -> None:
-    """Refuse files of another size than the manifest states, and small ones of another hash.
-
-    To hash the large ones would take longer than most commands do.
-    """
-    try:
-        facts = [(n, int(f["bytes"]), str(f["sha256"])) for n, f in manifest["files"].items()]
-    except (AttributeError, KeyError, TypeError, ValueError):
-        raise InputError(f"{MANIFEST} has damaged 'files': build it again", path=folder) from None
-    for name, size, digest in facts:
-        path = folder / name
-        try:
-            same = path.stat().st_size == size
-            if same and size <= _HASHED:
-                same = hashlib.sha256(path.read_bytes()).hexdigest() == digest
-        except OSError:
-            continue  # whoever needs the file says that it is missing
-        if not same:
-            raise InputError(f"is damaged (not what {MANIFEST} states): build it again", path=path)
-
-
 Bools = NDArray[np.bool_]
 Finder = Callable[[str], list[tuple[int, int]]]
 Rows = list[tuple[Entity, list[Name]]]
@@ -149,7 +127,6 @@ class KnowledgeBase:
     def __init__(self, path: Path, manifest: dict[str, Any]) -> None:
         self.path = self._folder = path
         self.manifest = manifest
-        check_files(path, manifest)
         self._extra: NDArray[np.uint32] = array(path, "extra", np.uint32)
         self._entities: NDArray[np.uint32] = array(path, "entities", np.uint32)
         self._flags: NDArray[np.uint8] = array(path, "flags", np.uint8)

@@ -1,4 +1,4 @@
-"""Sources that are read line by line: Wikidata's dump, ParaNames, and tables of names."""
+"""Sources that are read line by line: Wikidata's dump, and tables of names."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from functools import cache
 from importlib.resources import files
 from itertools import groupby
 from pathlib import Path
-from typing import Any, ClassVar
+from typing import Any, NoReturn
 
 from steelyard.core.errors import STDIN, InputError, shown_path
 from steelyard.kobe.base.build import check_id
@@ -48,35 +48,21 @@ def with_namespace(id_: str) -> str:
 
 
 class LineSource:
-    """A source that is read line by line: plain, gzip, bzip2, or standard input.
-
-    With `skip_broken` a line that can't be read is counted instead of ending the work.
-    """
+    """A source that is read line by line: plain, gzip, bzip2, or standard input."""
 
     name: str
 
-    def __init__(self, path: str | Path, *, skip_broken: bool = False) -> None:
+    def __init__(self, path: str | Path) -> None:
         self.path = shown_path(path)
         self.version = Path(self.path).name
         self._file = None if str(path) == STDIN else Path(path)
-        self._skip_broken = skip_broken
-        self._broken: list[int] = []
         if self._file is not None and not self._file.is_file():
             what = "is a folder, expected a file" if self._file.is_dir() else "no such file"
             raise InputError(what, path=path)
 
-    def fail(self, number: int, message: str) -> None:
-        """Refuse a line, or count it if that is wanted."""
-        if not self._skip_broken:
-            raise InputError(f"{message} (skip_broken=True goes on)", path=self.path, line=number)
-        self._broken.append(number)
-
-    def warnings(self) -> list[str]:
-        """Say which lines were left out."""
-        if not self._broken:
-            return []
-        shown = ", ".join(map(str, self._broken[:5])) + (" ..." if len(self._broken) > 5 else "")
-        return [f"{self.path}: {len(self._broken)} broken lines were left out: {shown}"]
+    def fail(self, number: int, message: str) -> NoReturn:
+        """Refuse a line."""
+        raise InputError(message, path=self.path, line=number)
 
     def lines(self) -> Iterator[tuple[int, bytes]]:
         """Give the number and the bytes of each line."""
@@ -128,17 +114,13 @@ class Wikidata(LineSource):
         The dump.
     min_sitelinks
         Items in fewer Wikipedias are left out: most of them are papers, stars and proteins.
-    skip_broken
-        Count lines that are not JSON instead of stopping at them.
     """
 
     name = "wikidata"
     licence = "CC0-1.0"
 
-    def __init__(
-        self, path: str | Path, *, min_sitelinks: int = 3, skip_broken: bool = False
-    ) -> None:
-        super().__init__(path, skip_broken=skip_broken)
+    def __init__(self, path: str | Path, *, min_sitelinks: int = 3) -> None:
+        super().__init__(path)
         self.min_sitelinks = min_sitelinks
         self.version += f", {min_sitelinks} sitelinks or more"
 
@@ -217,7 +199,6 @@ def classes() -> dict[str, str]:
 
 
 def _category(claims: Mapping[str, Any]) -> str:
-    """Give the category of an item by the first of its classes that has one."""
     categories = []
     for property_ in ("P31", "P279"):
         for value in _values(claims.get(property_, ())):
@@ -241,7 +222,6 @@ def _tier(category: str, labels: Mapping[str, Any]) -> int:
 #: Layers of names, places, numbers and dates; all others hold common nouns.
 _CORE = frozenset({"", "cldr", "date", "geo", "geoalt"})
 _CATEGORIES = {"geo": "place", "airport": "place", "subdivision": "region", "feature": "concept"}
-_TYPES = {"PER": "person", "LOC": "place", "ORG": "organisation"}  # of ParaNames
 
 
 class AliasTable(LineSource):
@@ -254,9 +234,6 @@ class AliasTable(LineSource):
 
     name = "table"
     licence = "not stated"
-    needed: ClassVar[tuple[str, ...]] = ("id", "lang", "alias")
-    #: Other names of columns, for ours.
-    also: ClassVar[dict[str, str]] = {"name": "alias"}
 
     def rows(self) -> Iterator[tuple[Entity, Sequence[Name]]]:
         """Yield entities with names, those of one entity together if they are so in the file."""
@@ -267,15 +244,10 @@ class AliasTable(LineSource):
                 lang = primary(row["lang"])
                 if lang is None:
                     self.fail(number, f"unknown language code '{row['lang']}'")
-                else:
-                    names.append(self._name(lang, row))
-            if names:
-                yield self._entity(*numbered[0], names), names
+                names.append(Name(lang, row["alias"]))
+            yield self._entity(*numbered[0]), names
 
-    def _name(self, lang: str, row: Row) -> Name:
-        return Name(lang, row["alias"])
-
-    def _entity(self, number: int, row: Row, names: list[Name]) -> Entity:  # noqa: ARG002
+    def _entity(self, number: int, row: Row) -> Entity:
         id_, layer, category = with_namespace(row["id"]), row.get("layer", ""), row.get("category")
         if category == "date":
             category = "month" if id_.startswith("month:") else "weekday"
@@ -301,41 +273,15 @@ class AliasTable(LineSource):
                 text = line.decode("utf-8-sig" if number == 1 else "utf-8").rstrip("\r\n")
             except UnicodeDecodeError as error:
                 self.fail(number, f"byte 0x{line[error.start]:02x} is not UTF-8")
-                continue
             cells = text.split("\t")
             if not header:
-                ours = [self.also.get(cell, cell) for cell in cells]
-                header = [c if o in cells else o for c, o in zip(cells, ours, strict=True)]
-                for name in self.needed:
-                    if self.also.get(name, name) not in header:
+                plain = "alias" not in cells
+                header = ["alias" if plain and cell == "name" else cell for cell in cells]
+                for name in ("id", "lang", "alias"):
+                    if name not in header:
                         what = f"column '{name}' is missing; found: {', '.join(cells[:12])}"
-                        raise InputError(what, path=self.path, line=number)
+                        self.fail(number, what)
             elif text and len(cells) != len(header):
                 self.fail(number, f"{len(cells)} fields, expected {len(header)}")
             elif text:
                 yield number, dict(zip(header, cells, strict=True))
-
-
-class ParaNames(AliasTable):
-    """Names of people, places and organisations of Wikidata in 400 languages.
-
-    The release file has ``wikidata_id``, ``eng``, ``label``, ``language`` and ``type``. It has no
-    counts of sitelinks; how many languages name a thing stands in for them.
-    """
-
-    name = "paranames"
-    licence = "CC-BY-4.0"
-    needed = ("wikidata_id", "label", "language", "type")
-    also: ClassVar[dict[str, str]] = {
-        "wikidata_id": "id", "label": "alias", "language": "lang",
-    }  # fmt: skip
-
-    def _name(self, lang: str, row: Row) -> Name:
-        return Name(lang, row["alias"], _LABEL)
-
-    def _entity(self, number: int, row: Row, names: list[Name]) -> Entity:  # noqa: ARG002
-        if row.get("eng"):
-            names.append(Name("en", row["eng"], _LABEL))
-        category = _TYPES.get(row["type"].replace(",", "-").split("-")[0], "name")
-        prior = sitelinks_prior(len({name.lang for name in names}))
-        return Entity(with_namespace(row["id"]), category, CORE, prior)

@@ -121,7 +121,6 @@ def _detect_unspaced(folded: str, text: str, lexicon: Lexicon) -> list[NameSpan]
 
 
 def _in_latin_word(text: str, at: int) -> bool:
-    """Tell whether a place is inside a word of a script with blanks."""
     pair = text[at - 1 : at + 1]
     return len(pair) == 2 and all(char.isalnum() and char < "\u0e00" for char in pair)
 
@@ -175,7 +174,7 @@ def inflected(
     """Find names that are inflected, among words that are not part of one yet."""
     hits: list[NameSpan] = []
     taken = 0
-    forms, idle, finder = lexicon.forms, lexicon.idle, lexicon.phrases
+    forms, idle = lexicon.forms, lexicon.idle
     hyphens = "-" in text
     if not hyphens:
         tokens = [token for token in tokens if text[token[1] : token[2]] not in idle]
@@ -189,8 +188,8 @@ def inflected(
         if hit is None:
             if form := forms[word]:
                 hit = NameSpan(start, end, *form, inflected=True)
-            elif finder.compounds and (part := finder.compound(folded)):
-                hit = NameSpan(start + part[0], start + part[1], *part[2], inflected=True)
+            elif part := lexicon.phrases.compound(folded):
+                hit = NameSpan(start, start + part[0], *part[1], inflected=True)
             else:
                 idle.add(word)
         if hit and (meant := as_written(hit.entry, text, hit.start, hit.end, lexicon.lang)):
@@ -209,7 +208,6 @@ def _hyphenated(text: str, tokens: list[Token], at: int, lexicon: Lexicon) -> Na
 
 
 def _free(tokens: list[Token], names: list[NameSpan]) -> list[Token]:
-    """Return the words that are no part of a name."""
     result = []
     spans = iter([(name.start, name.end) for name in names] + [(1 << 60, 1 << 60)])
     start, end = next(spans)
@@ -296,7 +294,6 @@ _PARTS = PLACES | _NUMBERS | {"organisation", "product", "event", "name", "month
 _APART = frozenset({"country", "weekday", "unit", "currency", "percent", "date", "time", "number"})
 _LISTED = 6  # characters between two names of a list
 _SHORT_IN_HAN = 3  # characters of a name that is hardly anything else
-_CHINESE_NAME = re.compile(r"[\u3400-\u9fff]{1,6}(?:·[\u3400-\u9fff]{1,4})+")
 _NEIGHBOURHOOD = 40  # characters in which a neighbour is looked for
 _HEADLINE = 0.7  # of the words of a headline have a capital ...
 _SHORT = 10  # ... all of them in a text of fewer words
@@ -329,7 +326,7 @@ def small_places(
     starts = [token[1] for token in tokens]
     marked = []
     for at, name in enumerate(names):
-        doubtful = "·" in text and lang in UNSPACED and _in_chinese_name(text, name)
+        doubtful = name.doubtful or name.entry.doubtful
         if _is_small_place(name, lang) and not (
             _shown_to_be_place(text, tokens, starts, names, at, lang)
             and not _is_word(text[name.start : name.end], lang)
@@ -337,7 +334,6 @@ def small_places(
             if lang in CASELESS:
                 continue
             doubtful = True
-        doubtful = doubtful or name.doubtful or name.entry.doubtful
         marked.append(name._replace(doubtful=True) if doubtful else name)
     return marked
 
@@ -355,14 +351,6 @@ def _is_small_place(name: NameSpan, lang: str) -> bool:
         short = name.end - name.start < _SHORT_IN_HAN
         return entry.category in ("city", "airport") and entry.doubtful and short
     return entry.unplaced
-
-
-def _in_chinese_name(text: str, name: NameSpan) -> bool:
-    """Tell whether a name is one piece of a longer one that is written with dots."""
-    return any(
-        match.start() <= name.start and name.end <= match.end()
-        for match in _CHINESE_NAME.finditer(text)
-    )
 
 
 def _shown_to_be_place(
@@ -446,7 +434,6 @@ def _neighbours(lang: str) -> tuple[re.Pattern[str], re.Pattern[str]]:
 
 
 def _has_name_capital(text: str, lang: str, match: re.Match[str] | None) -> bool:
-    """Tell whether a word has a capital because it is a part of a name."""
     if match is None:
         return False
     word, low = match["word"], match["word"].lower()

@@ -7,7 +7,7 @@ mean, how it must be written, whether it is an ordinary word as well.
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from itertools import islice
 from typing import Any, NamedTuple, TypeVar
 
@@ -26,7 +26,7 @@ from steelyard.kobe.linking.wordforms import (
     stem,
     stop_words,
 )
-from steelyard.kobe.options import TIERS, LinkOptions
+from steelyard.kobe.options import TIERS
 
 _CASED, _UPPER = int(Flag.CASED), int(Flag.UPPER)
 _LABEL, _DEMONYM = int(Flag.LABEL), int(Flag.DEMONYM)
@@ -43,6 +43,8 @@ _ABBREVIATED = frozenset({"country", "region", "state", "organisation"})
 _CODES_AS_NAMES = frozenset({"us", "eu", "un"})
 _SPOKEN = 7.0  # a language of ten million is known by its name, whatever else that means
 _FAMOUS = 6.5  # what newspapers don't explain is a name, though it may be a word as well
+_SMALLEST = math.log10(15_000)  # cities of fewer people are not linked
+_SURE = 6.0  # a city of a million is linked even if its name is an ordinary word
 _LARGE = 5.5  # a city of 300,000 is meant by its name alone
 _SHORTEST = 3  # characters of a Chinese name that is hardly anything else
 #: What a name that is not the main one is worth less (tens of people): an alias in the language, a
@@ -117,22 +119,22 @@ class Lexicon:
     values
         The numbers of entities that values stand for, or None.
     idle
-        Words as they are written that are neither forms of a name nor compounds with one.
+        Words as they are written that are no forms of a name.
     """
 
-    def __init__(self, kb: KnowledgeBase, lang: str, other: str, options: LinkOptions) -> None:
+    def __init__(
+        self, kb: KnowledgeBase, lang: str, other: str, tiers: Sequence[str] = TIERS
+    ) -> None:
         self.kb, self.lang, self.other = kb, lang, other
         self._find = kb.finder(lang)
-        self._allowed = kb.shared(lang, other) if options.inventory == "shared" else None
+        self._allowed = kb.shared(lang, other)
         self._stated = kb.stated(lang) if lang != other else None
         self._categories = kb.manifest["categories"]
-        self._tiers = [TIERS.index(tier) for tier in options.tiers]
-        self._min = math.log10(max(options.min_population, 1))
-        self._sure = math.log10(max(options.sure_population, 1))
+        self._tiers = [TIERS.index(tier) for tier in tiers]
         # Where capitals tell no names, states need to be told from words as cities do.
         self._small = _CITIES | {"state"} if lang in CASELESS else _CITIES
         self._latin = "LATIN" in kb.manifest["scripts"].get(lang, ())
-        self.countries = self._national() if options.national_languages else {}
+        self.countries = self._national()
         self._entries: dict[int, Entry | None] = {}
         self.forms = _Memo(self._form)
         self.starts = _Memo(self._start)
@@ -243,7 +245,6 @@ class Lexicon:
         return resembles(name, fold(self.kb.label(entity, "en"), "en"))
 
     def _make(self, kept: list[tuple[int, int]], name: str) -> Entry | None:
-        """Make the entry of entities with flags, the best first."""
         kb = self.kb
         first, flag = kept[0]
         category = self._categories[kb.category[first]]
@@ -281,7 +282,6 @@ class Lexicon:
         )
 
     def _is_given(self, name: str) -> bool:
-        """Tell whether people's names begin with a name."""
         kb = self.kb
         if " " in name or "person" not in self._categories:
             return False
@@ -300,7 +300,7 @@ class Lexicon:
             return short or (category == "person" and self._is_given(name))
         if category == "language":
             return self._is_rare(entity) and self._in_any(name)
-        if category not in PLACES or prior >= self._sure:
+        if category not in PLACES or prior >= _SURE:
             return False
         if short or all(common(word, self.lang) for word in words):
             return True
@@ -309,7 +309,7 @@ class Lexicon:
     def _ordinary(self, entity: int, category: str, name: str) -> bool:
         """Tell whether a name is an ordinary word too, so that its capital must be a name's."""
         if category in _CITIES:
-            small = self.kb.prior[entity] < self._sure
+            small = self.kb.prior[entity] < _SURE
             return bool(small) and all(
                 ordinary(word, self.lang) or common(word, self.lang) for word in name.split()
             )
@@ -323,26 +323,24 @@ class Lexicon:
         return all(common(word, "en") for word in label.split())
 
     def _national(self) -> dict[int, int]:
-        """Return the countries of languages that bear their names, where the base has both."""
         ids = [(f"lang:{lang}", f"wd:Q{item}") for lang, item in _NATIONAL.items()]
         return {
             language: country
             for code, other in ids
             if (language := self.kb.entity(code)) is not None
             and (country := self.kb.entity(other)) is not None
-            and (self._allowed is None or self._allowed[country])
+            and self._allowed[country]
         }
 
     def _usable(self, entity: int, flag: int, name: str) -> bool:  # noqa: PLR0911
-        """Tell whether a name may stand for an entity at all."""
         kb = self.kb
         category = self._categories[kb.category[entity]]
         if (
-            (self._allowed is not None and not self._allowed[entity])
+            not self._allowed[entity]
             or kb.tier[entity] not in self._tiers
             or flag & _SYMBOL
             or category == "script"
-            or (category in _CITIES and kb.prior[entity] < self._min)
+            or (category in _CITIES and kb.prior[entity] < _SMALLEST)
         ):
             return False
         if category in _NAMED and not flag & _UPPER and " " not in name and self._in_any(name):
@@ -356,7 +354,7 @@ class Lexicon:
         if not flag & _LABEL and all(self._in_any(word) for word in name.split()):
             return False
         # Names of no stated language are many, and short ones are words of some language.
-        if self.lang in UNSPACED and len(name) < 3 and kb.prior[entity] < self._sure:
+        if self.lang in UNSPACED and len(name) < 3 and kb.prior[entity] < _SURE:
             return False
         has_case = name[0].isascii() or name[0].lower() != name[0].upper()
         return len(name) >= (4 if has_case else 2) and not self._foreign(entity, name)
@@ -410,13 +408,13 @@ class Lexicon:
         return entry.stated or not name[0].isascii()
 
 
-# -- names of several words, and days of the week in compounds
+# -- names of several words
 
 _LONGEST = 6  # words of a name
 _MANY = 5000  # names that begin with a stem
 _END = ""  # the key of a node for the name that ends there
 #: Languages that write compounds as one word.
-_COMPOUNDING = frozenset("de nl sv da nb nn fi et hu is lb gsw".split())
+COMPOUNDING = frozenset("de nl sv da nb nn fi et hu is lb gsw".split())
 _SHORTEST_PART = 3
 _Node = dict[str, Any]
 
@@ -432,8 +430,7 @@ class Phrases:
     def __init__(self, lexicon: Lexicon) -> None:
         self.lexicon, self.lang = lexicon, lexicon.lang
         self.on = inflects(self.lang) and self.lang != "en"  # where names do not change
-        self.compounds = self.lang in _COMPOUNDING
-        self._parts = _Memo(self._compound)
+        self.compounds = self.lang in COMPOUNDING
         self._nodes = _Memo(self._node)
         self._starts: dict[str, tuple[_Node, ...]] = {}
         self._stems: dict[str, tuple[str, ...]] = {}
@@ -459,7 +456,6 @@ class Phrases:
         return tuple(node for stem in self._forms(word, folded) if (node := self._nodes[stem]))
 
     def _forms(self, word: str, folded: str) -> tuple[str, ...]:
-        """Return the stems that a word may have."""
         if word not in self._stems:
             stems, lang = self.lexicon.stems, self.lang
             more = [stems[fold(form, lang)] for form in base_forms(word, lang)[:3]]
@@ -505,14 +501,11 @@ class Phrases:
             return None
         return key, entry
 
-    def compound(self, folded: str) -> tuple[int, int, Form] | None:
-        """Find the day of the week that a compound begins with: its span and its form."""
-        return self._parts[folded]
-
-    def _compound(self, folded: str) -> tuple[int, int, Form] | None:
-        for length, key in self.lexicon.names(folded):
+    def compound(self, folded: str) -> tuple[int, Form] | None:
+        """Find the day of the week that a compound begins with: Montagabend."""
+        for length, key in self.lexicon.names(folded) if self.compounds else ():
             entry = self.lexicon.entry(key, folded[:length])
-            rest = len(folded) - length
             if entry is not None and entry.category == "weekday" and not entry.after_number:
-                return (0, length, (key, entry)) if rest >= _SHORTEST_PART else None
+                long = len(folded) - length >= _SHORTEST_PART
+                return (length, (key, entry)) if long else None
         return None

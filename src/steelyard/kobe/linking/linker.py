@@ -7,16 +7,15 @@ may be linked by our linker, another one, or annotations.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 from steelyard.core.errors import UsageError, hint
-from steelyard.core.options import bad_value
 from steelyard.core.progress import each
 from steelyard.data.evalset import EvalSet, need_outputs
 from steelyard.data.segments import Texts
 from steelyard.formats.entities import SIDES
-from steelyard.kobe.annotations import AnnotatedLinker, named_linker
+from steelyard.kobe.annotations import AnnotatedLinker
 from steelyard.kobe.base.knowledge import KnowledgeBase, default
 from steelyard.kobe.languages import LanguageFilter, normalise
 from steelyard.kobe.linking.dates import Value
@@ -36,7 +35,7 @@ from steelyard.kobe.linking.numbers import find_values, is_year
 from steelyard.kobe.linking.terms import Form, TermFinder
 from steelyard.kobe.linking.wordforms import Folded, fold_text, tokenise
 from steelyard.kobe.mention import Id, LinkedTexts, Linker, Mention, Mentions
-from steelyard.kobe.options import KobeOptions, LinkOptions
+from steelyard.kobe.options import TIERS, KobeOptions
 
 _CACHED = 200_000  # sentences that are remembered, with what their words mean
 _BESIDE_NUMBER = frozenset({"unit", "currency", "month", "weekday"})
@@ -46,14 +45,14 @@ _REPEATED = 40  # characters from a unit to the same one again
 
 
 class DictionaryLinker:
-    """Link texts with a knowledge base; see :class:`LinkOptions` for what can be chosen.
+    """Link texts with a knowledge base.
 
     Parameters
     ----------
     kb
         The knowledge base; the embedded one by default.
-    options
-        How names are found.
+    tiers
+        Which of its tiers: ``core`` (names, places, dates, ...), ``concept`` (common nouns).
 
     Examples
     --------
@@ -62,17 +61,17 @@ class DictionaryLinker:
     ['Wien', '3.', 'März']
     """
 
-    def __init__(self, kb: KnowledgeBase | None = None, options: LinkOptions | None = None) -> None:
+    def __init__(self, kb: KnowledgeBase | None = None, tiers: Sequence[str] = TIERS) -> None:
         self.kb = default() if kb is None else kb
-        self.options = options or LinkOptions()
+        self.tiers = tuple(tiers)
         self._lexicons: dict[tuple[str, str], tuple[Lexicon, Units, TermFinder]] = {}
         self._linked: dict[tuple[str, str], dict[str, Mentions]] = {}
 
     @property
     def signature(self) -> str:
-        """The hash of the base, and the options that are not the defaults."""
-        chosen = self.options.signature()
-        return f"kb:{self.kb.signature}" + (f",{chosen}" if chosen else "")
+        """The hash of the base, and its tiers if these are not all."""
+        tiers = "" if self.tiers == TIERS else f",tiers:{'+'.join(self.tiers)}"
+        return f"kb:{self.kb.signature}{tiers}"
 
     def name(self, entity: Id) -> str:
         """Return the id of an entity outside the base."""
@@ -83,17 +82,13 @@ class DictionaryLinker:
         is_named = isinstance(entity, int) or self.kb.names(entity)
         return self.kb.label(entity, normalise(lang)) if is_named else ""
 
-    def lexicon(self, lang: str, other: str) -> Lexicon:
-        """Return the names of a language, as its pair with another restricts them."""
-        return self._lexicon(lang, other)[0]
-
     def _lexicon(self, lang: str, other: str) -> tuple[Lexicon, Units, TermFinder]:
         pair = (lang, other)
         if pair not in self._lexicons:
             for code in pair:
                 self.kb.check_language(normalise(code))
-            lexicon = Lexicon(self.kb, lang, other, self.options)
-            terms = self.kb.terms(lang, other) if "core" in self.options.tiers else ()
+            lexicon = Lexicon(self.kb, lang, other, self.tiers)
+            terms = self.kb.terms(lang, other) if "core" in self.tiers else ()
             forms = [
                 Form(text, term, category, category == "name") for term, text, category in terms
             ]
@@ -129,7 +124,7 @@ class DictionaryLinker:
         aligned = text if places is None else "".join(map(text.__getitem__, places[:-1]))
         tokens = tokenise(folded.text, lang)
         names = detect(folded.text, aligned, tokens, lexicon)
-        if self.options.lemmas and lang not in UNSPACED:
+        if lang not in UNSPACED:
             words = [aligned[start:end] for _, start, end in tokens]
             # Most sentences have nothing but words that were met before and are parts of no name.
             if not lexicon.phrases.idle.issuperset(words[:-1]):
@@ -138,7 +133,7 @@ class DictionaryLinker:
                 names = joined(names, inflected(aligned, tokens, names, lexicon))
         names = small_places(aligned, tokens, names, lang) if names else names
         values: list[Value] = []
-        if self.options.values and "core" in self.options.tiers:
+        if "core" in self.tiers:
             months = [(n.start, n.end) for n in names if n.entry.category == "month"]
             values = find_values(folded.text, tokens, lang, months, aligned)
         settled = _Settling(self, text, aligned, folded, lexicon, units)
@@ -202,7 +197,6 @@ class _Settling:
         return Mention(start, end, text, ids[0], category, candidates=ids, rule="value")
 
     def _meaning(self, name: NameSpan, numbers: list[Value]) -> Meaning | None:
-        """Return what a name means and whether that is doubtful; None if it lacks its number."""
         entry, folded = name.entry, self.folded.text
         ids: tuple[Id, ...] = entry.ids
         number = None
@@ -296,33 +290,13 @@ Pair = tuple[str | None, str | None]
 Outputs = dict[str, tuple[Mentions | None, ...]]
 
 
-def make_linker(kb: object, options: LinkOptions) -> DictionaryLinker:
+def make_linker(kb: object = None, tiers: Sequence[str] = TIERS) -> DictionaryLinker:
     """Link by a knowledge base: an open one, the folder of one, or None for the embedded one."""
     if isinstance(kb, (str, Path)):
         kb = KnowledgeBase.open(kb)
     if not (kb is None or isinstance(kb, KnowledgeBase)):
         raise UsageError(f"can't link with a {type(kb).__name__}: expected a knowledge base")
-    return DictionaryLinker(kb, options)
-
-
-def chosen_linker(
-    options: KobeOptions, kb: object = None, linker: Linker | None = None, lp: str | None = None
-) -> Linker:
-    """Return the linker of the caller, or the one that options name, or else our own.
-
-    ``lp`` chooses a language pair of the links of a folder.
-    """
-    if linker is not None:
-        if not callable(getattr(linker, "link", None)):
-            raise bad_value("linker", "an object with a method 'link'", linker)
-        if options.links is not None or options.linker is not None:
-            raise UsageError("a linker, and another one in options: expected one of them")
-        return linker
-    if options.links is not None:
-        return AnnotatedLinker.of(options.links, lp)
-    if options.linker is not None:
-        return named_linker(options.linker)
-    return make_linker(kb, options.link)
+    return DictionaryLinker(kb, tiers)
 
 
 def link_set(es: EvalSet, pair: Pair, options: KobeOptions, linker: Linker) -> LinkedTexts:
@@ -369,8 +343,6 @@ def link_set(es: EvalSet, pair: Pair, options: KobeOptions, linker: Linker) -> L
             )
             for name, row in mentions.items()
         }
-    if options.counted == "entities":
-        sources, mentions = _each(sources, mentions, once)
     return LinkedTexts(
         ids=es.segments.ids,
         sources=texts,
@@ -383,15 +355,10 @@ def link_set(es: EvalSet, pair: Pair, options: KobeOptions, linker: Linker) -> L
 
 
 def name_tier(linker: Linker, lang: str, other: str) -> NameTier | None:
-    """Return what finds names that no base knows; other linkers and annotations go without."""
-    options = getattr(linker, "options", None)
-    if (
-        not isinstance(options, LinkOptions)
-        or options.names == "off"
-        or "core" not in options.tiers
-    ):
+    """Return what finds names that no base knows; annotations go without."""
+    if not isinstance(linker, DictionaryLinker) or "core" not in linker.tiers:
         return None
-    return NameTier(normalise(lang), normalise(other), options.names)
+    return NameTier(normalise(lang), normalise(other))
 
 
 def reference_rows(es: EvalSet) -> dict[str, str]:
@@ -413,18 +380,8 @@ def reference_rows(es: EvalSet) -> dict[str, str]:
     return rows
 
 
-def _each(
-    sources: tuple[Mentions, ...], outputs: Outputs, change: Callable[[Mentions], Mentions]
-) -> tuple[tuple[Mentions, ...], Outputs]:
-    """Change the mentions of every text, on both sides."""
-    return tuple(map(change, sources)), {
-        name: tuple(None if mentions is None else change(mentions) for mentions in row)
-        for name, row in outputs.items()
-    }
-
-
 def that_count(
-    sources: tuple[Mentions, ...], outputs: Outputs, options: LinkOptions
+    sources: tuple[Mentions, ...], outputs: Outputs
 ) -> tuple[tuple[Mentions, ...], Outputs]:
     """Return the mentions that a score counts: entities of the base, and values.
 
@@ -434,26 +391,18 @@ def that_count(
     Examples
     --------
     >>> name = Mention(0, 5, "Weber", "name:weber", "name", "name", rule="unknown")
-    >>> that_count(((name,),), {"A": ((name,),)}, LinkOptions())[0]
+    >>> that_count(((name,),), {"A": ((name,),)})[0]
     ((),)
     """
-    if options.names == "on":
-        return sources, outputs
-    return _each(sources, outputs, lambda mentions: tuple(filter(of_base, mentions)))
+    return tuple(tuple(filter(of_base, row)) for row in sources), {
+        name: tuple(None if m is None else tuple(filter(of_base, m)) for m in row)
+        for name, row in outputs.items()
+    }
 
 
 def of_base(mention: Mention) -> bool:
     """Tell whether a mention is an entity of the base or a value."""
-    return not str(mention.id).startswith(UNKNOWN)
-
-
-def once(mentions: Mentions) -> Mentions:
-    """Keep the first mention of each entity that is not doubtful, else its first."""
-    first: dict[Id, Mention] = {}
-    for mention in mentions:
-        if first.setdefault(mention.id, mention).doubtful and not mention.doubtful:
-            first[mention.id] = mention
-    return tuple(first.values())
+    return not (isinstance(mention.id, str) and mention.id.startswith(UNKNOWN))
 
 
 def _compared(es: EvalSet, against: str) -> Texts:

@@ -31,7 +31,6 @@ def _table(name: str) -> dict[str, Any]:
 
 
 def _any(words: Iterable[str]) -> str:
-    """Return a pattern of words, the longest first."""
     return "|".join(sorted(map(re.escape, words), key=len, reverse=True)) or "(?!)"
 
 
@@ -147,7 +146,6 @@ def _kin() -> dict[str, tuple[str, ...]]:
 
 @cache
 def _is_loose(unit: str) -> bool:
-    """Tell whether translators say a unit in other ways."""
     loose = _UNITS["loose"]
     kinds = tuple(f"unit:{kind}-" for kind in loose["kinds"].split())
     return unit.startswith(kinds) or unit.removeprefix("unit:") in loose["units"].split()

@@ -38,8 +38,6 @@ SURE: dict[tuple[str, str], frozenset[str]] = {
     ("LATIN", "DEVANAGARI"): _ALWAYS | {"person", "single"},
     ("LATIN", "KATAKANA"): frozenset({"address", "person"}),
 }
-#: Kinds that are wanted in any pair where a user says so.
-_ON = frozenset({"address", "code", "mixed", "person", "single", "foreign"})
 _SYLLABLES = re.compile("(?:(?:[kgsztdnhbpmrfjyw]|[sct]h|ts|[kgnhbpmr]y)?[aiueo]h?n?)+")
 
 # -- names in a text
@@ -91,7 +89,6 @@ def _pattern(lang: str) -> re.Pattern[str]:
 
 
 def _words(text: str, lang: str) -> Iterator[_Word]:
-    """Return the words of a text that have a capital."""
     for match in _pattern(lang).finditer(text):
         start, end = match.span()
         word = match[0]
@@ -104,7 +101,6 @@ def _words(text: str, lang: str) -> Iterator[_Word]:
 
 
 def _begins(text: str, start: int) -> bool:
-    """Tell whether a word begins a sentence."""
     before = text[max(0, start - _LOOK_BACK) : start].rstrip(" ")
     if not before:
         return not text[:start].strip(" ")
@@ -169,7 +165,6 @@ def find_names(text: str, lang: str, mentions: Mentions = ()) -> tuple[Name, ...
 
 
 def _runs(text: str, lang: str, taken: Sequence[tuple[int, int]]) -> Iterator[list[_Word]]:
-    """Return words with capitals that stand together."""
     run: list[_Word] = []
     for word in _words(text, lang):
         free = all(end <= word.start or word.end <= start for start, end in taken)
@@ -184,7 +179,6 @@ def _runs(text: str, lang: str, taken: Sequence[tuple[int, int]]) -> Iterator[li
 
 
 def _named(run: list[_Word], lang: str) -> Name | None:
-    """Return the name that a run of words with capitals holds, if any."""
     if lang in CASELESS or not scripts(lang) & {script(run[0].text[0])}:
         kind = _kind_of_word(run[0], "") if len(run) == 1 else "foreign"
     else:
@@ -229,13 +223,6 @@ def _kind_of_word(word: _Word, lang: str) -> str | None:
 class NameTier:
     """Names of one pair of languages that no base knows.
 
-    Parameters
-    ----------
-    lang, other
-        Codes of the language of the source, and of the outputs.
-    wanted
-        ``auto``: kinds that people keep in such a pair are wanted; ``on``: all kinds but acronyms.
-
     Examples
     --------
     >>> tier = NameTier("ru", "en")
@@ -246,10 +233,10 @@ class NameTier:
     ['Alexey Goloshyokin']
     """
 
-    def __init__(self, lang: str, other: str, wanted: str = "auto") -> None:
+    def __init__(self, lang: str, other: str) -> None:
         self.lang, self.other = lang, other
         pair = (_main_script(lang), _main_script(other))
-        self._sure = _ON if wanted == "on" else SURE.get(pair, frozenset({"address"}))
+        self._sure = SURE.get(pair, frozenset({"address"}))
 
     def mentions(self, text: str, linked: Mentions) -> Mentions:
         """Return the mentions of a source with those of names that the base does not know."""
@@ -396,7 +383,6 @@ def _together(parts: Sequence[str], words: Sequence[Piece]) -> Span | None:
 
 
 def _apart(parts: Sequence[str], words: Sequence[Piece]) -> Span | None:
-    """Find the words of a name one by one, in any order."""
     free = dict(enumerate(words))
     hits: list[int] = []
     left = []

@@ -216,7 +216,6 @@ def _text_of(value: float) -> str:
 
 
 def _word_values(text: str, tokens: Sequence[Token], words: NumberWords) -> list[Value]:
-    """Find numbers in words."""
     inside = [part for part in words.inside if part in text]
     values = []
     end = 0
@@ -681,7 +680,6 @@ def _number(  # noqa: PLR0911
 def _scaled(  # noqa: PLR0911
     text: str, written: str, digits: re.Match[str], number: str, tail: re.Match[str], lang: str
 ) -> Value | None:
-    """Return digits with a magnitude: 1.2 billion, $5m, 10K; None if it is none."""
     words = number_words(lang)
     start, end, word = digits.start(), tail.end(), tail[1]
     power = int(words.magnitudes.get(word) or words.plurals.get(word) or 3)
@@ -738,7 +736,6 @@ def _english_months(text: str, written: str) -> Iterator[Value]:
 
 
 def _merged(values: list[Value], more: Iterable[Value]) -> list[Value]:
-    """Add values that overlap no other one; a longer one replaces shorter ones."""
     merged = values
     for value in more:
         rivals = [v for v in merged if v.start < value.end and value.start < v.end]

@@ -13,13 +13,11 @@ from typing import Literal, NamedTuple
 
 from steelyard.formats.bitext import GlossaryTerm
 from steelyard.kobe.languages import normalise
-from steelyard.kobe.linking.lexicon import UNSPACED
+from steelyard.kobe.linking.lexicon import COMPOUNDING, UNSPACED
 from steelyard.kobe.linking.wordforms import base_forms, fold, fold_text, in_word, stem, tokenise
 from steelyard.kobe.matching import pair_candidates
 from steelyard.kobe.mention import Id, Mention
 
-#: Languages that write compounds as one word.
-_COMPOUNDING = frozenset("de nl sv da nb nn fi et hu is lb gsw".split())
 _SHORTEST_TERM, _SHORTEST_REST = 4, 3  # letters of a term in a compound, and of its other part
 _JOINTS = frozenset(" -\u00a0\u2010\u2011/")  # between the words of a term
 _SHORTEST_STEM = 3
@@ -85,7 +83,6 @@ class TermFinder:
         return sorted(mentions)
 
     def _spans(self, folded: str, text: str) -> Iterator[tuple[int, int, Form, bool]]:
-        """Yield span, form and whether it is a part of a compound; ``text`` has capitals."""
         for at, letter in enumerate(folded) if self._literal else ():
             for written, form in self._literal.get(letter, ()):
                 end = at + len(written)
@@ -106,7 +103,7 @@ class TermFinder:
                         for i in range(at, last)
                     ):
                         yield start, tokens[last][2], form, False
-            if self.lang in _COMPOUNDING:
+            if self.lang in COMPOUNDING:
                 for low, high, form in self._parts(token):
                     yield start + low, start + high, form, True
 

@@ -73,7 +73,6 @@ class Folded(NamedTuple):
 
 
 def _fold_cluster(cluster: str) -> str:
-    """Fold a character with the marks on it."""
     plain = "".join(c for c in cluster if c not in _OPTIONAL_MARKS and c not in _IGNORED)
     plain = unicodedata.normalize("NFC", "".join(_SAME.get(c, c) for c in plain))
     plain = unicodedata.normalize("NFKC", plain)
@@ -170,7 +169,6 @@ _MAY_BE_MARK = re.compile(
 
 @cache
 def _marks() -> str:
-    """Return all marks of Unicode."""
     return "".join(filter(is_mark, map(chr, range(0x300, 0x1FFFF))))
 
 
@@ -227,7 +225,6 @@ def _table(name: str) -> dict[str, list[str]]:
 
 @cache
 def _stems(lang: str) -> tuple[str, ...]:
-    """Return endings of nouns and adjectives, the longest first."""
     return tuple(sorted(set(_table("stem_endings").get(lang, ())), key=lambda e: (-len(e), e)))
 
 
@@ -270,7 +267,6 @@ def lemma(word: str, lang: str) -> str | None:
 
 @cache
 def _lemmatisers() -> tuple[DictionaryLookupStrategy, Lemmatizer]:
-    """Return simplemma's dictionary lookup, and its rules for all other words."""
     from simplemma import Lemmatizer
     from simplemma.strategies import DictionaryLookupStrategy
 

@@ -37,7 +37,7 @@ from steelyard.data.selection import matching
 from steelyard.metaevaluation.benchmark.tasks import Benchmark, Inputs, SetSpec, Task
 from steelyard.metaevaluation.data import HINT, Data, Run, find_outliers, prepare
 from steelyard.metaevaluation.options import MetaOptions, MetricTest
-from steelyard.metaevaluation.results import Significance, quoted
+from steelyard.metaevaluation.results import Significance, lead, quoted
 from steelyard.metaevaluation.tests import (
     KEEPS,
     VALID,
@@ -176,15 +176,13 @@ class BenchmarkResult(Result):
             metrics = [s.metric for s in others if getattr(s, key) == getattr(first, key)]
             n, best = plural(len(self.standings), "metric"), all_of([first.metric, *metrics])
             verb = "share first place" if metrics else "ranks first"
-            yield "settled", f"{best} {verb} of {n} on {self.benchmark} ({value})."
+            text = f"{best} {verb} of {n} on {self.benchmark} ({value})"
+            names = [s.metric for s in others if s.metric not in metrics]
+            test = self.significance if first.rank is not None else None
+            tested = test is not None and names and names[0] in test.metrics
+            p = test.between(first.metric, names[0]) if test is not None and tested else None
             close = [s.metric for s in others if s.rank is not None and s.rank == first.rank]
-            if first.rank is None and others and not metrics:
-                other = others[0].metric
-                yield "undecided", f"Its lead over {other} was not tested (significance=True)."
-            elif close:
-                names = all_of(close) if len(close) <= 3 else f"{len(close)} other metrics"
-                verb = "is" if len(close) == 1 else "are"
-                yield "undecided", f"But {names} {verb} too close to call."
+            yield from lead(text, [] if metrics else names, p, close)
         tasks = plural(sum(column.weight > 0 for column in self.columns), "task")
         where = f"{tasks} on {all_of([s.name for s in self.sets])}, each scaled to 0..1"
         lost = f"; {all_of(self.absent)} not available" if self.absent else ""
@@ -234,8 +232,7 @@ def run_benchmark(
     Parameters
     ----------
     benchmark
-        A preset (:func:`steelyard.metaevaluation.benchmark.tasks.preset`) or a file
-        (:func:`steelyard.metaevaluation.benchmark.tasks.read`).
+        A preset (:func:`steelyard.metaevaluation.benchmark.tasks.preset`), or one of your own.
     inputs
         Where the sets are. Metrics of the user's own are never excluded.
     options
@@ -266,7 +263,7 @@ def run_benchmark(
     check_text(optional=True, human=human)
     check_instance(Workers, "Workers", optional=True, workers=workers)
     options.check_unit()
-    options = replace(options, epsilon=None, threshold=None, pa_ties="strict")
+    options = replace(options, epsilon=None, threshold=None)
     # One seed per set, whichever sets are there: every task of a set sees the same swaps.
     seeds = generator(rng).spawn(len(benchmark.sets))
     read = {test.name: inputs.find(benchmark, test, human) for test in benchmark.sets}
@@ -348,8 +345,6 @@ class Weighed:
 
 @dataclass(frozen=True, slots=True)
 class _Planner:
-    """The parts of all tasks on one set."""
-
     benchmark: Benchmark
     test: SetSpec
     es: EvalSet
@@ -389,11 +384,9 @@ class _Planner:
         return parts, summaries[0], warnings
 
     def _outliers(self, data: Data) -> list[str]:
-        """Name outlying systems where systems are compared: protocols keep them."""
         if all(task.meta.level(task.level) != "sys" for task in self.benchmark.tasks):
             return []
-        outliers = find_outliers(self.gold, data.es.systems, data.human_systems,
-                                 cutoff=self.options.outlier_cutoff, handling="keep")  # fmt: skip
+        outliers = find_outliers(self.gold, data.es.systems, data.human_systems, "keep")
         text = f"the protocol keeps the {outliers.label}"
         return [TypedWarning(text, "kept-outliers")] if outliers.systems else []
 
@@ -457,7 +450,6 @@ def _lean(data: Data) -> Data:
 
 
 def _weigh(part: Part) -> tuple[dict[str, float], tuple[str, ...], Null | None, list[str]]:
-    """Return values of all metrics, the tested ones, draws of their differences, and warnings."""
     meta, options = part.task.meta, part.options
     run = Run.of(part.data, meta, options, part.units)
     results = run.results()
@@ -528,7 +520,7 @@ def _column(
     shown = [{n: common_name(benchmark, sets[p.part.test], n) for n in p.values} for p in parts]
     originals = [{common: name for name, common in names.items()} for names in shown]
     first = parts[0].part
-    share = np.array([_n_pairs(p.part.data.es.n_systems) for p in parts], dtype=float)
+    share = np.array([math.comb(p.part.data.es.n_systems, 2) for p in parts], dtype=float)
     share = share / max(share.sum(), 1) if len(parts) > 1 else np.ones(1)
     shared = [name for name in originals[0] if all(name in names for names in originals)]
     values = {
@@ -566,16 +558,11 @@ def _column(
     return column, [TypedWarning(text, "not-tested")] if lacking else []
 
 
-def _n_pairs(n: int) -> int:
-    return n * (n - 1) // 2
-
-
 def _pooled(parts: Sequence[tuple[Weighed, str]]) -> float:
-    """Return the value of a metric over the pairs of systems that it has scored in all sets."""
     if len(parts) == 1:
         part, name = parts[0]
         return part.values[name]
-    pairs = [_n_pairs(w.part.data.n_systems[w.part.data.index[name]]) for w, name in parts]
+    pairs = [math.comb(w.part.data.n_systems[w.part.data.index[name]], 2) for w, name in parts]
     right = sum(k * part.values[name] for k, (part, name) in zip(pairs, parts, strict=True))
     return right / sum(pairs) if sum(pairs) else float("nan")
 
@@ -651,7 +638,6 @@ def _tested(
 def _standings(
     columns: Sequence[Column], order: str, tests: MetricTest | None
 ) -> tuple[tuple[Standing, ...], Significance | None]:
-    """Average scores and ranks over columns, and test the averages."""
     weights = np.array([column.weight for column in columns])
     metrics = list(dict.fromkeys(name for column in columns for name in column.values))
     standings = []

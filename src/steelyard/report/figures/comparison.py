@@ -1,48 +1,42 @@
-"""Figures of a comparison of systems: rankings, pairs, ranks under resampling, disagreement.
-
-Each takes a :class:`~steelyard.comparison.results.Comparison`, or the scores of two systems.
-"""
+"""Figures of a comparison of systems: rankings, pairs, ranks under resampling, disagreement."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from itertools import combinations
 
 import numpy as np
+from numpy.typing import NDArray
 
-from steelyard.comparison.results import CORPUS, Comparison, Ranked, RankedSystems
-from steelyard.core.errors import UsageError, hint
+from steelyard.comparison.results import CORPUS, Comparison, RankedSystems
+from steelyard.core.errors import UsageError, hint, printable
 from steelyard.core.text import listed
 from steelyard.data.evalset import EvalSet
-from steelyard.report.figures import style
-from steelyard.report.figures.pairmatrices import (
-    pairwise,
-    pairwise_all,
-    pairwise_alone,
-    size_of,
-)
-from steelyard.report.figures.panels import Intervals, Matrix, cell_size, interval_panel, name_axes
-from steelyard.report.figures.speaking import shown
-from steelyard.report.figures.style import Chart, alt, finish, labels, limited, number, plot, typed
-from steelyard.report.figures.versus import draw_pair, segment_label, wins
+from steelyard.report.figures import vega
+from steelyard.report.figures.pair import draw_pair, segment_label, wins
+from steelyard.report.figures.panels import Intervals, Matrix, cell_size, interval_panels
+from steelyard.report.figures.vega import Chart, Row, finish, labels, limited, mark, number, shown
 from steelyard.stats.arrays import Floats
 
 #: Names of the figures of ``compare``; the first is drawn where none is named.
 FIGURES = (
-    "forest", "pairwise", "pairwise-alone", "pairwise-all", "density", "differences", "wins",
-    "ranks", "disagreement",
+    "forest", "pairwise", "pairwise-alone", "density", "differences", "wins", "ranks",
+    "disagreement",
 )  # fmt: skip
+_JOINT = "one fit of all systems, of which a pair is a part (pairwise-alone: each pair by itself)"
+_ALONE = "share of comparisons that the row wins, ties as half, each pair by itself"
+_NUMBERS = 24  # systems up to which numbers can be read
 
 
-def scores_of(es: EvalSet, found: Comparison) -> Floats:
+def scores_of(es: EvalSet, result: Comparison) -> Floats:
     """Give the scores behind a comparison, its systems x segments, in their own numbers."""
-    rows = [es.systems.index(system) for system in found.systems]
-    return np.asarray(es[found.score].values[rows])
+    rows = [es.systems.index(system) for system in result.systems]
+    return np.asarray(es[result.score].values[rows])
 
 
 def draw(
     name: str,
-    found: RankedSystems,
+    result: RankedSystems,
     scores: Floats | None = None,
     pair: tuple[str, str] | None = None,
 ) -> Chart:
@@ -51,99 +45,88 @@ def draw(
     ``scores`` (see :func:`scores_of`) are needed by ``density``, ``differences`` and ``wins``;
     ``pair`` are the two systems of the first two, by default the best two.
     """
-    style.chosen([name], FIGURES)
-    own = {
+    vega.chosen([name], FIGURES)
+    of_result: dict[str, Callable[[RankedSystems], Chart]] = {
         "forest": forest,
         "pairwise": pairwise,
         "pairwise-alone": pairwise_alone,
-        "pairwise-all": pairwise_all,
         "ranks": ranks,
         "disagreement": disagreement,
     }
-    if name in own:
-        return own[name](found)
-    if scores is None or not isinstance(found, Comparison):
+    if name in of_result:
+        return of_result[name](result)
+    if scores is None or not isinstance(result, Comparison):
         raise UsageError(f"figure '{name}' needs scores of segments")
-    order = found.ranking(_first(found))
+    order = result.ranking(next(iter(result.aggregations)))
     if name == "wins":
-        better = 1.0 if found.higher_is_better else -1.0
-        return wins(order, better * _rows(found, scores, order))
+        better = 1.0 if result.higher_is_better else -1.0
+        return wins(order, better * _rows(result, scores, order))
     two = pair or tuple(order[:2])
+    corpus = any(ranked.of == CORPUS for ranked in result.aggregations.values())
     return draw_pair(
         name,
-        _rows(found, scores, two),
+        _rows(result, scores, two),
         two,
-        segment_label(found.score, corpus=any(own.of == CORPUS for own in _all(found))),
-        higher_is_better=found.higher_is_better,
+        segment_label(result.score, corpus=corpus),
+        higher_is_better=result.higher_is_better,
     )
 
 
-def _first(found: RankedSystems) -> str:
-    return next(iter(found.aggregations))
-
-
-def _rows(found: RankedSystems, scores: Floats, names: Sequence[str]) -> Floats:
+def _rows(result: RankedSystems, scores: Floats, names: Sequence[str]) -> Floats:
     for name in names:
-        if name not in found.systems:
-            raise UsageError(f"no system '{name}'; {hint(name, found.systems)}")
-    return np.asarray(scores[[found.systems.index(name) for name in names]])
+        if name not in result.systems:
+            raise UsageError(f"no system '{name}'; {hint(name, result.systems)}")
+    return np.asarray(scores[[result.systems.index(name) for name in names]])
 
 
-def forest(found: RankedSystems) -> Chart:
+def _ordered(result: RankedSystems) -> tuple[list[str], list[int]]:
+    """Return the systems by the first ranking, and where they stand in the arrays."""
+    order = result.ranking(next(iter(result.aggregations)))
+    return order, [result.systems.index(system) for system in order]
+
+
+def _size(result: RankedSystems) -> str:
+    return printable(result.size())
+
+
+def forest(result: RankedSystems) -> Chart:
     """Draw every ranking with its intervals, systems in the order of the first one."""
-    order = found.ranking(_first(found))
-    index = [found.systems.index(system) for system in order]
+    order, index = _ordered(result)
     names = labels(order)
-    panels = []
-    for k, (by, own) in enumerate(found.aggregations.items()):
-        tiers = found.tiers.get(by)
+    columns = []
+    for by, ranked in result.aggregations.items():
+        tiers = result.tiers.get(by)
         span = None
-        if own.low is not None and own.high is not None:
-            span = own.low[index], own.high[index]
+        if ranked.low is not None and ranked.high is not None:
+            span = ranked.low[index], ranked.high[index]
         groups = None if tiers is None else [tiers.clusters[i] for i in index]
-        drawn = Intervals(names, own.scores[index], span, groups)
-        panels.append(
-            interval_panel(
-                drawn,
-                title=found.shown(by) + ("" if own.higher_is_better else " ↓"),
-                axis="score" if own.average else "strength",
-                first=k == 0,
-                width=250 if len(found.aggregations) <= 2 else 190,
-            )
-        )
+        title = result.shown(by) + ("" if ranked.higher_is_better else " ↓")
+        axis = "score" if ranked.average else "strength"
+        columns.append((title, axis, Intervals(names, ranked.scores[index], span, groups)))
     what = "points: scores"
-    what += "; lines: 95% intervals" if any(r.low is not None for r in _all(found)) else ""
-    what += f"; numbers and colours: tiers at {found.alpha:g}" if found.tiers else ""
-    return finish(
-        alt.hconcat(*panels, spacing=28),
-        "Systems, best first",
-        [size_of(found), what, limited(len(order), "systems")],
-    )
+    if any(ranked.low is not None for ranked in result.aggregations.values()):
+        what += "; lines: 95% intervals"
+    what += f"; numbers and colours: tiers at {result.alpha:g}" if result.tiers else ""
+    more = limited(len(order), "systems")
+    return finish(interval_panels(columns), "Systems, best first", [_size(result), what, more])
 
 
-def _all(found: RankedSystems) -> list[Ranked]:
-    return list(found.aggregations.values())
-
-
-def ranks(found: RankedSystems) -> Chart:
+def ranks(result: RankedSystems, *, first_only: bool = False) -> Chart:
     """Draw how often each system takes each place when segments are drawn anew."""
-    order = found.ranking(_first(found))
-    index = [found.systems.index(system) for system in order]
+    order, index = _ordered(result)
     names = labels(order)
     panels: list[Chart] = []
-    for by, own in found.aggregations.items():
-        if own.rank_shares is None:
+    for by, ranked in result.aggregations.items():
+        if ranked.rank_shares is None or (first_only and panels):
             continue
-        shares = own.rank_shares[index]
-        places = [str(k + 1) for k in range(shares.shape[1])]
-        texts = [[f"{100 * v:.0f}" if v >= 0.005 else "" for v in row] for row in shares]
+        shares = ranked.rank_shares[index]
         drawn = Matrix(
             rows=names,
-            columns=places,
+            columns=[str(k + 1) for k in range(shares.shape[1])],
             values=np.where(shares > 0, shares, np.nan),
-            texts=texts,
+            texts=[[f"{100 * v:.0f}" if v >= 0.005 else "" for v in row] for row in shares],
             size=cell_size(len(names), most=23, least=12, whole=420),
-            title=found.shown(by),
+            title=result.shown(by),
             row_labels=not panels,
             angle=0,
             tip="{row} takes place {column} in {percent} of the resampled sets",
@@ -155,128 +138,143 @@ def ranks(found: RankedSystems) -> Chart:
             "figure 'ranks' needs resamples: choose intervals=... (and at most 100 systems)"
         )
     return finish(
-        alt.hconcat(*panels, spacing=22),
+        vega.beside(*panels, spacing=22),
         "Places under resampling, in percent",
-        [size_of(found), "row: system; column: the place it takes; stronger colour is more often"],
+        [_size(result), "row: system; column: the place it takes; stronger colour is more often"],
     )
 
 
-def disagreement(found: RankedSystems) -> Chart:
-    """Draw where mean, median and Bradley-Terry disagree: places side by side, and the pairs."""
-    by = [name for name in ("mean", "median", "bt") if name in found.aggregations]
-    if len(by) < 2:
+def disagreement(result: RankedSystems) -> Chart:
+    """Draw the places of each system by mean, median and Bradley-Terry, and where they cross."""
+    rankings = [name for name in ("mean", "median", "bt") if name in result.aggregations]
+    if len(rankings) < 2:
         raise UsageError("figure 'disagreement' needs two rankings of mean, median and bt (by=...)")
-    order = found.ranking(by[0])[: style.MOST]
-    index = [found.systems.index(system) for system in order]
-    places = {found.shown(name): found.aggregations[name].ranks[index] for name in by}
-    by = list(places)
-    names = labels(order)
-    odd = _odd_ones(by, places, names)
-    height = cell_size(len(names), most=24, least=13, whole=640) * len(names)
-    chart = alt.hconcat(
-        _slopes(by, places, names, {n for row in odd for n in (row["row"], row["column"])}, height),
-        _odd_matrix(names, odd, by, height),
-        spacing=40,
-    )
-    pairs = len(names) * (len(names) - 1) // 2
-    what = "left: places by each ranking; right: who disagrees about the pair"
-    return finish(
-        chart,
-        f"Where {listed(by, len(by), last=' and ')} disagree",
-        [size_of(found), f"{len(odd):,} of {pairs:,} pairs are ordered differently; {what}"],
-    )
-
-
-def _odd_ones(
-    by: Sequence[str], places: dict[str, Floats], names: Sequence[str]
-) -> list[dict[str, str]]:
-    """List the pairs that rankings order differently, and the ranking that stands alone."""
-    found = []
-    for i, j in combinations(range(len(names)), 2):
-        gaps = {name: places[name][j] - places[name][i] for name in by}
-        signs = {name: int(np.sign(gap)) for name, gap in gaps.items() if np.isfinite(gap)}
-        used = {name: sign for name, sign in signs.items() if sign}
-        if len(set(used.values())) < 2:
-            continue
-        alone = [n for n in used if list(used.values()).count(used[n]) == 1]
-        who = alone[0] if len(alone) == 1 else " against ".join(used)  # the third sees a tie
-        found.append({"row": names[i], "column": names[j], "alone": who})
-    return found
-
-
-def _slopes(
-    by: Sequence[str],
-    places: dict[str, Floats],
-    names: Sequence[str],
-    moved: set[str],
-    height: float,
-) -> Chart:
-    """Draw the places of each system as a line through the rankings."""
-    rows = [
-        {"by": one, "place": number(places[one][i]), "i": i, "system": name, "moved": name in moved,
-         "tip": f"{name}: place {shown(number(places[one][i]))} by {one}"}
+    order = result.ranking(rankings[0])[: vega.MOST]
+    index = [result.systems.index(system) for system in order]
+    places = {result.shown(by): result.aggregations[by].ranks[index] for by in rankings}
+    by, names = list(places), labels(order)
+    odd = odd_pairs(places, names)
+    moved = {name for pair in odd for name in pair}
+    rows: list[Row] = [
+        {"by": ranking, "place": number(places[ranking][i]), "i": i, "system": name,
+         "colour": vega.RED if name in moved else "#BBBBBB",
+         "tip": f"{name}: place {shown(number(places[ranking][i]))} by {ranking}"}
         for i, name in enumerate(names)
-        for one in by
-        if np.isfinite(places[one][i])
+        for ranking in by
+        if np.isfinite(places[ranking][i])
     ]  # fmt: skip
-    top = alt.Axis(orient="top", labelAngle=0, domain=False, ticks=False)
-    x = alt.X("by:N", scale=alt.Scale(domain=list(by), padding=0.1), title=None, axis=top)
-    step = 1 + len(names) // 25
-    how = {
-        "title": "place",
-        "axis": alt.Axis(grid=False, values=list(range(1, len(names) + 1, step)), format="d"),
-        "scale": alt.Scale(domain=[len(names) + 0.5, 0.5], nice=False, zero=False),
-    }
-    y = alt.Y("place:Q", **how)
-    colour = alt.condition("datum.moved", alt.value(style.RED), alt.value("#BBBBBB"))
-    base = plot(rows, width=90 * len(by), height=height)
-    lines = base.mark_line(strokeWidth=1.6).encode(**typed(x=x, y=y, detail="i:O", color=colour))
-    points = base.mark_point(filled=True, size=40, opacity=1).encode(
-        **typed(x=x, y=y, color=colour, tooltip=["system:N", "by:N", "place:Q"])
-    )
     last = [row for row in rows if row["by"] == by[-1]]
     spread = np.argsort(np.argsort([float(row["place"] or 0) for row in last], kind="stable"))
-    for row, k in zip(last, spread, strict=True):
-        row["at"] = int(k) + 1  # names of systems that share a place stand below each other
-    text = (
-        plot(last)
-        .mark_text(align="left", dx=10, fontSize=11, color=style.INK)
-        .encode(**typed(x=x, y=alt.Y("at:Q", **how), text="system:N"))
+    # Names of systems that share a place stand below each other.
+    ends = [{**row, "at": int(k) + 1} for row, k in zip(last, spread, strict=True)]
+    step = 1 + len(names) // 25
+    ticks = {"grid": False, "values": list(range(1, len(names) + 1, step)), "format": "d"}
+    y = vega.amount("place", "place", domain=(len(names) + 0.5, 0.5), axis=ticks)
+    x = vega.category("by", by, orient="top", labelAngle=0, domain=False, ticks=False)
+    x["scale"]["padding"] = 0.1
+    of: Chart = {"color": vega.as_is("colour"), "y": y}
+    dots = {"filled": True, "size": 40, "opacity": 1}
+    text = {"align": "left", "dx": 10, "fontSize": 11, "color": vega.INK}
+    height = cell_size(len(names), most=24, least=13, whole=640) * len(names)
+    slopes = vega.chart(
+        rows,
+        mark("line", look={"strokeWidth": 1.6}, detail={"field": "i", "type": "ordinal"}, **of),
+        mark("point", tip=True, look=dots, **of),
+        mark("text", ends, look=text, y={**y, "field": "at"}, text={"field": "system"}),
+        size=(110 * len(by), height),
+        x=x,
     )
-    return alt.layer(lines, points, text)
+    pairs = len(names) * (len(names) - 1) // 2
+    crossed = f"{len(odd):,} of {pairs:,} pairs are ordered differently; red: systems among them"
+    title = f"Where {listed(by, len(by), last=' and ')} disagree"
+    return finish(slopes, title, [_size(result), crossed])
 
 
-def _odd_matrix(
-    names: Sequence[str], odd: list[dict[str, str]], by: Sequence[str], height: float
+def odd_pairs(places: dict[str, Floats], names: Sequence[str]) -> dict[tuple[str, str], str]:
+    """Return the pairs that rankings order differently, and the ranking that stands alone."""
+    odd = {}
+    for i, j in combinations(range(len(names)), 2):
+        gaps = {by: ranks[j] - ranks[i] for by, ranks in places.items()}
+        signs = {by: int(np.sign(gap)) for by, gap in gaps.items() if np.isfinite(gap) and gap}
+        if len(set(signs.values())) > 1:
+            alone = [by for by in signs if list(signs.values()).count(signs[by]) == 1]
+            # Where the third sees a tie, the two stand against each other.
+            odd[names[i], names[j]] = alone[0] if len(alone) == 1 else " against ".join(signs)
+    return odd
+
+
+# -- all pairs of systems
+
+
+def pairwise(result: RankedSystems, by: str | None = None) -> Chart:
+    """Draw what one ranking says of every pair: row against column, ``*`` where significant.
+
+    Bradley-Terry, Elo and TrueSkill give the probability that the row wins by their fit of all
+    systems, mean and median the difference.
+    """
+    by = by or ("bt" if "bt" in result.aggregations else next(iter(result.aggregations)))
+    order = result.ranking(by)
+    ranked = result.aggregations[by]
+    if not ranked.pairwise.size:
+        raise UsageError("too many systems: what each pair says is not kept")
+    what = "row minus column" if ranked.average else "probability that the row beats the column"
+    what += "" if ranked.higher_is_better else " (lower is better)"
+    matrix = _matrix(result, ranked.pairwise, by, order, chance=not ranked.average)
+    lines = [_size(result), "" if ranked.average else _JOINT, _stars(result, by)]
+    more = limited(len(result.systems), "systems")
+    return finish(matrix, f"Pairs by {result.shown(by)}: {what}", [*lines, more])
+
+
+def pairwise_alone(result: RankedSystems) -> Chart:
+    """Draw how often the row beats the column, each pair alone, ``*`` where significant."""
+    alone = {by: r.alone for by, r in result.aggregations.items() if r.alone is not None}
+    if not alone:
+        raise UsageError("figure 'pairwise-alone' needs a ranking by bt, elo or trueskill (by=...)")
+    by = "bt" if "bt" in alone else next(iter(alone))
+    matrix = _matrix(result, alone[by], by, result.ranking(by), chance=True)
+    lines = [_size(result), _ALONE, _stars(result, by), limited(len(result.systems), "systems")]
+    return finish(matrix, "Pairs alone: how often the row beats the column", lines)
+
+
+def _matrix(
+    result: RankedSystems, of_pairs: Floats, by: str, order: list[str], *, chance: bool
 ) -> Chart:
-    more = sorted({row["alone"] for row in odd} - set(by))
-    kinds = [*(by if len(by) > 2 else ()), *more]
-    colours = [style.SKY, style.GREEN, style.RED, style.PINK, style.ORANGE, style.GREY][
-        : len(kinds)
-    ]
-    told = (
-        "{row} and {column}: {alone} stands alone" if len(by) > 2 else "{row} and {column}: {alone}"
-    )
-    odd = [{**r, "tip": told.format(**r)} for r in odd]
-    both = [*odd, *({**r, "row": r["column"], "column": r["row"]} for r in odd)]
-    blank = [{"row": a, "column": b, "alone": None} for a in names for b in names if a != b]
-    x, y = name_axes(names, names)
-    base = plot(blank, width=height, height=height)
-    ground = base.mark_rect(color=style.PALE, stroke="white").encode(**typed(x=x, y=y))
-    boxes = (
-        plot(both)
-        .mark_rect(stroke="white")
-        .encode(
-            **typed(
-                x=x,
-                y=y,
-                color=alt.Color(
-                    "alone:N",
-                    title="stands alone" if len(by) > 2 else "disagree",
-                    scale=alt.Scale(domain=kinds, range=colours),
-                ),
-                tooltip=["row:N", "column:N", "alone:N"],
-            )
-        )
-    )
-    return style.titled(alt.layer(ground, boxes), "pairs of systems")
+    """Draw a number for every pair, in the middle of colours where neither is ahead."""
+    order = order[: vega.MOST]
+    index = [result.systems.index(system) for system in order]
+    values = of_pairs[np.ix_(index, index)].copy()
+    np.fill_diagonal(values, np.nan)
+    reach = float(np.nanmax(np.abs(values), initial=0.0)) or 1.0
+    sure = _significant(result, by, index)
+    names = labels(order)
+    digits = "" if len(names) > _NUMBERS else ".2f" if chance else "+.2g"
+    texts = [
+        [(format(v, digits) if digits else "") + ("*" if s else "")
+         for v, s in zip(*row, strict=True)]
+        for row in zip(values, sure, strict=True)
+    ]  # fmt: skip
+    return Matrix(
+        rows=names,
+        columns=names,
+        values=values,
+        texts=texts,
+        ends=(0.0, 1.0) if chance else (-reach, reach),
+        diverging=True,
+        size=cell_size(len(names), most=42, least=13),
+        legend="row wins" if chance else "difference",
+        numbers=True,
+    ).chart()
+
+
+def _stars(result: RankedSystems, by: str) -> str:
+    tiers = result.tiers.get(by)
+    return "" if tiers is None else f"*: p < {result.alpha:g} by {tiers.test}, corrected"
+
+
+def _significant(result: RankedSystems, by: str, index: list[int]) -> NDArray[np.bool_]:
+    tiers = result.tiers.get(by)
+    if tiers is None or tiers.test not in result.tests:
+        return np.zeros((len(index), len(index)), dtype=bool)
+    p = result.tests[tiers.test].p_adjusted[np.ix_(index, index)]
+    with np.errstate(invalid="ignore"):
+        return np.asarray(p < result.alpha)

@@ -8,7 +8,6 @@ What vl-convert draws is read as XML and written again with known elements and a
 from __future__ import annotations
 
 import html
-import json
 import re
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
@@ -19,9 +18,7 @@ from xml.etree import ElementTree as ET
 
 from steelyard.core.errors import InputError, UsageError, hint
 from steelyard.formats import files
-from steelyard.report.figures.labelroom import without_idle_limits
-from steelyard.report.figures.speaking import speak
-from steelyard.report.figures.style import Chart, held_rows, need_plots
+from steelyard.report.figures.vega import Chart, need_plots
 
 SUFFIXES = ("png", "svg", "pdf")
 _ELEMENTS = frozenset(
@@ -43,8 +40,18 @@ _DEFAULTS = frozenset(
 )
 _LONG = re.compile(r"-?\d+\.\d{3,}(?:e-?\d+)?")
 _URL = re.compile(r"url\(#([^)]*)\)")
-_WIDTH = re.compile(r' width="([\d.]+)"')
 _ROOM = 12
+
+
+class Figure(Chart):
+    """A figure of a result: its Vega-Lite specification, which can be saved and shown."""
+
+    def save(self, path: str | Path) -> None:
+        """Write the figure by its suffix: ``.png``, ``.svg`` or ``.pdf``."""
+        write(self, Path(path))
+
+    def _repr_svg_(self) -> str:
+        return render(self, "svg").decode()
 
 
 @dataclass(frozen=True, slots=True)
@@ -54,33 +61,25 @@ class Drawing:
     svg: str
     title: str = ""
     about: str = ""
-    width: float = 0.0
 
 
-def draw(make: Callable[[], Chart], name: str) -> Drawing:
-    """Make a chart and draw it; ``name`` makes its inner ids unique on the page.
+def draw(chart: Chart, name: str) -> Drawing:
+    """Draw a chart; ``name`` makes its inner ids unique on the page.
 
     Titles become text of the page, where they break into lines, and the label of the picture. What
     a mark stands for is its ``data-tip``, which the page shows on hover and on focus.
     """
     need_plots()
     vl_convert: Any = import_module("vl_convert")
-    # Checking every part of a chart against the schema takes longer than drawing it.
-    with import_module("altair.utils.schemapi").debug_mode(False), held_rows() as rows:
-        spec = make().to_dict(validate=False)
-    speak(spec, rows)
-    spec["datasets"] = {**spec.get("datasets", {}), **rows}
-    spec["config"] = {**spec.get("config", {}), "background": "transparent"}
-    titles = spec.pop("title", {})
+    titles = chart.get("title", {})
     titles = titles if isinstance(titles, dict) else {"text": titles}
-    about = titles.get("subtitle", "")
-    lines = [about] if isinstance(about, str) else about
-    title, about = str(titles.get("text", "")), "; ".join(line for line in lines if line)
-    picture = clean(vl_convert.vegalite_to_svg(without_idle_limits(spec)), name)
-    told = html.escape(". ".join(part for part in (title, about) if part))
-    picture = picture.replace("<svg", f'<svg role="img" aria-label="{told}"', 1)
-    width = _WIDTH.search(picture)
-    return Drawing(picture, title, about, float(width[1]) if width else 0.0)
+    plain = {key: part for key, part in chart.items() if key != "title"}
+    plain["config"] = {**chart.get("config", {}), "background": "transparent"}
+    title, about = str(titles.get("text", "")), "; ".join(titles.get("subtitle", ()))
+    picture = clean(vl_convert.vegalite_to_svg(plain), name)
+    label = html.escape(". ".join(part for part in (title, about) if part))
+    picture = picture.replace("<svg", f'<svg role="img" aria-label="{label}"', 1)
+    return Drawing(picture, title, about)
 
 
 def clean(source: str, name: str) -> str:
@@ -147,12 +146,11 @@ def render(figure: Chart, kind: str) -> bytes:
     vl_convert: Any = import_module("vl_convert")
     if kind not in SUFFIXES:
         raise UsageError(f"can't draw '.{kind}'; {hint(kind, SUFFIXES)}")
-    spec = json.loads(figure.to_json(validate=False))  # the schema is checked by our tests
     if kind == "png":
-        return bytes(vl_convert.vegalite_to_png(spec, scale=2))
+        return bytes(vl_convert.vegalite_to_png(figure, scale=2))
     if kind == "svg":
-        return str(vl_convert.vegalite_to_svg(spec)).encode()
-    return bytes(vl_convert.vegalite_to_pdf(spec))
+        return str(vl_convert.vegalite_to_svg(figure)).encode()
+    return bytes(vl_convert.vegalite_to_pdf(figure))
 
 
 def write(figure: Chart, path: Path) -> None:

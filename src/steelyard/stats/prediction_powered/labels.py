@@ -13,7 +13,6 @@ import numpy as np
 
 from steelyard.core.errors import UsageError
 from steelyard.stats.arrays import Floats, group_sums, ratio
-from steelyard.stats.distributions import ndtri
 from steelyard.stats.estimate import critical
 
 _UNIFORM = 0.1  # share of a budget that does not trust the pilot
@@ -37,57 +36,9 @@ def labels_for_half_width(
     return int(n[enough[0]]) if len(enough) else None
 
 
-def labels_to_separate(
-    difference: float,
-    spread: float,
-    rho: float,
-    total: int,
-    *,
-    power: float = 0.8,
-    level: float = 0.95,
-) -> int | None:
-    """Return the labelled items that separate two systems so far apart; None: not even all.
-
-    ``spread`` and ``rho`` are those of the *differences* of the two systems.
-    """
-    reach = critical(level)
-    half_width = abs(difference) * reach / (reach + float(ndtri(power)))
-    return labels_for_half_width(spread, rho, half_width, total, level=level)
-
-
 def labels_for_kappa(se: float, n: int, half_width: float, *, level: float = 0.95) -> int:
     """Return the labels that kappa needs for a half-width, from its error in a pilot of n."""
     return max(2, math.ceil((critical(level) / half_width) ** 2 * n * se * se - 1e-9))
-
-
-def labels_to_pass(
-    accuracy: float, required: float, *, power: float = 0.8, level: float = 0.95, most: int = 20_000
-) -> int | None:
-    """Return the labels with which a judge of that accuracy proves to be above the required one.
-
-    Exactly: the fewest n from which on the one-sided binomial test at (1 - level) / 2 has that
-    power; None beyond ``most``.
-    """
-    if accuracy <= required:
-        return None
-    from scipy.special import bdtrc
-
-    alpha = (1 - level) / 2
-    n = np.arange(1, most + 1)
-    least = np.ceil(n * required).astype(np.int64)
-    # The fewest successes that would be too many by chance; searched from the normal guess on.
-    guess = n * required + float(ndtri(1 - alpha)) * np.sqrt(n * required * (1 - required))
-    k = np.clip(np.floor(guess).astype(np.int64) - 2, least, n)
-    for _ in range(200):
-        high = (bdtrc(k - 1, n, required) > alpha) & (k <= n)
-        if not high.any():
-            break
-        k = k + high
-    reached = np.where(k <= n, bdtrc(np.minimum(k, n) - 1, n, accuracy), 0.0) >= power
-    # The power of an exact test saws: from this n on it stays.
-    short = np.flatnonzero(~reached)
-    first = int(short[-1]) + 1 if len(short) else 0
-    return int(n[first]) if first < len(n) else None
 
 
 def next_probabilities(judge: Floats, human: Floats, budget: float, *, n_bins: int = 5) -> Floats:

@@ -228,11 +228,15 @@ def bradley_terry_batch(
     places = ranks(strength, close=FITTED)
     connected = np.ones(size, dtype=bool)
     # What is not surely connected is fitted one by one, component by component: rare, and slow.
+    fits: dict[bytes, tuple[Strengths, Floats]] = {}  # of few segments many resamples are the same
     for b in np.flatnonzero(np.isnan(log_strength).any(axis=1)):
         table = WinCounts(counts.wins[b], counts.ties[b])
-        fit = bradley_terry(table.wins, table.ties, ties_as=ties_as, prior=prior)
+        key = table.wins.tobytes() + table.ties.tobytes()
+        if key not in fits:
+            fit = bradley_terry(table.wins, table.ties, ties_as=ties_as, prior=prior)
+            fits[key] = fit, fit.strength if fit.connected else _limit(fit, table, ties_as)
+        fit, strength[b] = fits[key]
         connected[b], places[b] = fit.connected, fit.ranks
-        strength[b] = fit.strength if fit.connected else _limit(fit, table, ties_as)
         if fit.connected:
             log_strength[b] = fit.log_strength
     return BatchStrengths(strength, log_strength, places, connected)

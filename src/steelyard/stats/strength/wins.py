@@ -26,6 +26,7 @@ _EXACT = 2**24  # single precision counts exactly up to here
 _SLACK = 1 + 1e-9  # a difference that equals the tolerance but for rounding is a tie
 _TOGETHER = 8  # systems whose wins are counted in one pass over many counts
 _MOST_TABLED = 2_000  # systems up to which the pairs of a log are counted in a table
+_FEW = 150  # systems up to which components come from a table of who reaches whom
 MOST_WEIGHT = 1e12  # of a battle: larger weights would drown battles that count once
 
 
@@ -421,12 +422,23 @@ def _ties_can_be_fitted(pairs: PairWins) -> bool:
     return True
 
 
-def _strong_components(winner: Counts, loser: Counts, n: int) -> Components:
+def _component_of(winner: Counts, loser: Counts, n: int) -> Counts:
+    """Return the number of the strongly connected component of each system."""
+    if 0 < n <= _FEW:  # SciPy's graphs take longer to load
+        reached = np.eye(n, dtype=bool)
+        reached[winner, loser] = True
+        while (reached != (further := reached @ reached)).any():
+            reached = further
+        return np.unique((reached & reached.T).argmax(axis=1), return_inverse=True)[1]
     from scipy.sparse import coo_array
     from scipy.sparse.csgraph import connected_components
 
     graph = coo_array((np.ones(len(winner), dtype=np.int8), (winner, loser)), shape=(n, n))
-    _, labels = connected_components(graph.tocsr(), directed=True, connection="strong")
+    return np.asarray(connected_components(graph.tocsr(), directed=True, connection="strong")[1])
+
+
+def _strong_components(winner: Counts, loser: Counts, n: int) -> Components:
+    labels = _component_of(winner, loser, n)
     order = np.argsort(labels, kind="stable")
     groups = np.split(order, np.flatnonzero(np.diff(labels[order])) + 1) if n else []
     higher, lower = labels[winner], labels[loser]

@@ -5,7 +5,7 @@
     return;
   }
   const facts = JSON.parse(holder.textContent);
-  const PAGE = 10;
+  const PAGE = 3;
   const MISSING = 65535;
   const nSystems = facts.systems.length;
   const nSegments = facts.segments.length;

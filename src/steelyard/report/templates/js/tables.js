@@ -1,4 +1,4 @@
-  /* Tables: headings sort, long ones are shown in parts, all can be saved, wide ones say so. */
+  /* Tables: headings sort, long ones are shown in parts, all can be saved, wide ones fade. */
   const WINDOW = 60;
   const figure = (text) => {
     const value = Number(text.replace(/[,<%\s]/g, "").replace("−", "-"));
@@ -45,7 +45,7 @@
       draw();
     }
   }
-  all("main table:not(.matrix)").forEach((table) => {
+  all("main table:not(.matrix, .strips)").forEach((table) => {
     if (table.tHead && table.tBodies.length && table.tBodies[0].rows.length > 1) sortable(table);
   });
 
@@ -58,16 +58,12 @@
     button.addEventListener("click", () => save(label, JSON.parse(data.textContent)));
   });
 
-  /* What does not fit fades at the side where it goes on, and is said in words. */
+  /* What does not fit fades at the side where it goes on. */
   function hint(scroll) {
     const over = scroll.scrollWidth - scroll.clientWidth;
     const wide = over > 2;
     scroll.classList.toggle("more-left", wide && scroll.scrollLeft > 2);
     scroll.classList.toggle("more-right", wide && scroll.scrollLeft < over - 2);
-    let words = scroll.nextElementSibling;
-    words = words && words.classList.contains("hint") ? words : null;
-    if (wide && !words) scroll.after(make("p", { class: "hint" }, "Wider than the page: scroll sideways."));
-    if (!wide && words) words.remove();
     if (scroll.matches(".plot") || scroll.querySelector(".matrix")) return;
     // What does not scroll is no stop for the keyboard.
     if (wide || scroll.scrollHeight > scroll.clientHeight + 2) scroll.tabIndex = 0;

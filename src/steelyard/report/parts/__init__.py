@@ -1,1 +1,0 @@
-"""Parts of the report, each one question: spread, length, raters, entities."""
