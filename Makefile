@@ -4,6 +4,7 @@
 # make test-all adds the thorough ones (all pages of the docs, fuzzing, every real file) and draws
 # more examples of property tests, and other ones.
 #   make test-lowest    runs some of them with the lowest versions that pyproject declares
+#   make release-check    builds the package, installs it in clean environments, and runs commands
 #   make bench   times the work against other packages, and writes benchmarks/results
 #   make bench-compare REV=main    says what has become faster, or slower, since a commit
 # MTME=FOLDER names a checkout of mt-metrics-eval, ONLY=spa,elo the rows to measure.
@@ -21,7 +22,7 @@ unexport PYTHONDONTWRITEBYTECODE
 LOWEST_TESTS = tests/demo tests/cli/test_main.py tests/formats/test_frames.py \
 	tests/report/test_drawing.py tests/core/parallel
 
-.PHONY: demo test test-all test-lowest mutants bench bench-compare lint docs docs-check docs-figures clean
+.PHONY: demo test test-all test-lowest release-check mutants bench bench-compare lint docs docs-check docs-figures clean
 
 demo: $(VENV)/.installed
 	$(BIN)/steelyard demo
@@ -36,6 +37,10 @@ test-all: $(VENV)/.test-installed
 test-lowest: $(LOWEST_VENV)/.installed
 	$(LOWEST_VENV)/bin/python -m pip freeze --exclude-editable
 	$(LOWEST_VENV)/bin/python -m pytest $(LOWEST_TESTS)
+
+# Wheel and sdist of the last commit, and each extra in an environment of its own: some minutes.
+release-check:
+	$(PYTHON) tools/release_check.py
 
 # Which changes of a hundred, drawn at random, the tests of statistics do not notice.
 mutants: $(VENV)/.test-installed

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 from steelyard.core.lazy import loaded_from
 
-__version__ = "0.1.0.dev0"
+__version__ = "0.1.0"
 
 if TYPE_CHECKING:
     from steelyard import kobe as kobe

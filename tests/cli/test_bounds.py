@@ -34,8 +34,6 @@ GOOD = {
     "study disagreement": ["scores.csv"],
 }
 NUMBER = (click.types.FloatParamType, click.types.IntParamType)
-#: Options that take a number but are not read by a type of numbers.
-OTHERS = {"--unit": ("meta",), "--epsilon": ("meta",)}
 
 
 def _commands(group: click.Group, before: str = ""):
@@ -93,39 +91,6 @@ def test_a_number_beyond_its_bounds(name, option, files, capsys):
         assert shown.err.count("\n") == 1
         assert shown.out == ""
     assert sorted(files.iterdir()) == before
-
-
-@pytest.mark.parametrize(
-    "arguments",
-    [
-        ["meta", "scores.csv", "--human", "people", "--by", "acc-eq", "--epsilon=-1"],
-        ["meta", "scores.csv", "--human", "people", "--by", "acc-eq", "--epsilon=nan"],
-        ["meta", "scores.csv", "--human", "people", "--by", "acc-eq", "--epsilon=inf"],
-        ["meta", "--preset", "wmt23", ".", "--epsilon=nan"],  # which a protocol does not use
-        ["meta", "scores.csv", "--human", "people", "--by", "kendall-like", "--threshold=-5"],
-        ["meta", "scores.csv", "--human", "people", "--unit=0"],
-        ["meta", "scores.csv", "--human", "people", "--unit=-1"],
-        ["compare", "scores.csv", "--score", "m", "--bootstrap", "99999999999999999999"],
-        ["compare", "scores.csv", "--score", "m", "--alpha=0"],
-        ["compare", "scores.csv", "--score", "m", "--elo-k=0"],
-        ["compare", "--battles", "log.csv", "--prior=nan"],
-        ["human", "ratings.csv", "--protocol", "da", "--scale", "100,0"],
-        ["human", "ratings.csv", "--protocol", "da", "--scale", "0,nan"],
-        ["human", "ratings.csv", "--protocol", "darr", "--thresholds=-1"],
-        ["study", "power", "--effect", "0.5", "--alpha=0"],  # was taken for the default
-        ["study", "power", "--effect", "0.5", "--sizes="],
-        ["score", "texts.jsonl", "--metrics", "bleu", "--set", "bleu.smooth_value=nan"],
-        ["score", "texts.jsonl", "--metrics", "chrf", "--set", "chrf.beta=-1"],
-        ["score", "texts.jsonl", "--metrics", "chrf", "--set", "chrf.char_order=0"],
-    ],
-    ids=lambda a: " ".join(a[-3:]),
-)
-def test_what_gave_numbers_or_a_traceback(arguments, capsys):
-    assert run(arguments) == 2
-    shown = capsys.readouterr()
-    assert shown.err.startswith("error: ")
-    assert shown.err.count("\n") == 1
-    assert shown.out == ""
 
 
 @pytest.mark.parametrize("jobs", ["0", "-1", "2.5", "many"])

@@ -22,13 +22,6 @@ def scores(tmp_path: Path) -> Path:
     return path
 
 
-def test_info_prints_a_table(scores, capsys):
-    assert run(["data", "info", str(scores), "--human", "mqm"]) == 0
-    out = capsys.readouterr().out
-    assert "2 systems, 2 segments, 1 human score and 1 metric" in out
-    assert "chrF" in out
-
-
 def test_info_json_is_one_object(scores, capsys):
     assert run(["data", "info", str(scores), "--human", "mqm", "--json"]) == 0
     captured = capsys.readouterr()
@@ -40,43 +33,6 @@ def test_info_json_is_one_object(scores, capsys):
     assert (chrf["min"], chrf["max"]) == (40, 60)
     assert result["warnings"] == []
     assert result["read"][0]["format"] == "long table"
-
-
-@pytest.mark.thorough
-def test_info_on_wmt23_zh_en(shared, capsys):
-    folder = shared / "wmt23-metrics"
-    human, metrics = folder / "zh-en.human.csv.gz", folder / "zh-en.metrics.seg.csv.gz"
-    assert run(["data", "info", str(human), str(metrics), "--human", "mqm", "--json"]) == 0
-    result = json.loads(capsys.readouterr().out)
-    assert (result["n_systems"], result["n_segments"]) == (17, 1976)
-    assert (len(result["metrics"]), len(result["human"])) == (43, 2)
-    shares = {s["name"]: s["missing"] for s in result["scores"]}
-    cells = 17 * 1976
-    assert shares["mqm"] == pytest.approx(1 - 1177 * 16 / cells)
-    assert shares["da_sqm"] == pytest.approx(1 - da_sqm_cells(human) / cells)
-    assert shares["CometKiwi-src"] == 0
-    assert shares["BLEU-refA"] == pytest.approx(1 / 17)  # a metric does not score its reference
-
-
-def da_sqm_cells(path):
-    import csv
-    import gzip
-
-    with gzip.open(path, "rt", encoding="utf-8", newline="") as stream:
-        return sum(bool(row["da_sqm"]) for row in csv.DictReader(stream))
-
-
-def test_info_of_a_flipped_metric_warns(tmp_path, capsys):
-    path = tmp_path / "s.csv"
-    rows = [f"{s},{i},{i % 7},{-(i % 7)}" for s in "AB" for i in range(50)]
-    path.write_text("system,segment,human,ter\n" + "\n".join(rows) + "\n")
-    assert run(["data", "info", str(path), "--human", "human", "--json"]) == 0
-    captured = capsys.readouterr()
-    assert "is lower better? (--lower-is-better ter)" in json.loads(captured.out)["warnings"][0]
-    assert "warning: 'ter' goes against 'human' (r = -1.00" in captured.err
-    options = ["--human", "human", "--lower-is-better", "ter", "--json"]
-    assert run(["data", "info", str(path), *options]) == 0
-    assert json.loads(capsys.readouterr().out)["warnings"] == []
 
 
 @pytest.mark.parametrize(
@@ -94,15 +50,6 @@ def test_info_of_raw_judgements(shared, capsys, name, expected):
     result = json.loads(capsys.readouterr().out)
     assert {key: result[key] for key in expected} == expected
     assert all("columns not used: " in said for said in result["warnings"])
-
-
-def test_what_judgements_do_not_hold_is_named(tmp_path, capsys):
-    battles, ratings = tmp_path / "battles.csv", tmp_path / "ratings.csv"
-    battles.write_text("left,right,outcome,judge,category,lp\nA,B,left,j,math,en-de\n")
-    ratings.write_text("rater,system,segment,raw,lp,output,doc\nr,A,1,50,en-de,x,d\n")
-    for path, lost in ((battles, "judge, category, lp"), (ratings, "lp, output")):
-        assert run(["data", "convert", str(path), str(tmp_path / f"new-{path.name}")]) == 0
-        assert f"warning: {path}: columns not used: {lost}\n" in capsys.readouterr().err
 
 
 @pytest.mark.parametrize("suffix", ["csv", "tsv", "json", "md", "tex", "html"])
@@ -247,15 +194,6 @@ def test_get_from_a_local_server(tmp_path, capsys):
         thread.join()
 
 
-def test_module_and_version():
-    for arguments in (["-m", "steelyard", "--version"], ["-m", "steelyard", "data", "--help"]):
-        shown = subprocess.run(
-            [sys.executable, *arguments], capture_output=True, text=True, check=False
-        )
-        assert shown.returncode == 0
-        assert "steelyard" in shown.stdout
-
-
 def test_a_closed_pipe_is_no_traceback(scores):
     reader, writer = os.pipe()
     os.close(reader)  # as head does, once it has its lines
@@ -265,18 +203,3 @@ def test_a_closed_pipe_is_no_traceback(scores):
     finally:
         os.close(writer)
     assert (shown.returncode, shown.stderr) == (1, b"")
-
-
-def test_names_do_not_steer_the_terminal(tmp_path, capsys):
-    path = tmp_path / "scores.csv"
-    name, domain = "\x1b]0;title\x07A", "\x9b31md\u202e"
-    path.write_text(
-        f"system,segment,domain,m\n{name},1,{domain},1\nB\0,1,{domain},2\n", encoding="utf-8"
-    )
-    for more in ([], ["--json"]):
-        assert run(["data", "info", str(path), *more]) == 0
-        shown, said = capsys.readouterr()
-        assert "title" in shown
-        assert not set(shown + said) & set("\x1b\x07\x9b\u202e\0")
-        if more:
-            assert json.loads(shown)["domains"] == {domain: 1}

@@ -55,23 +55,6 @@ def test_no_line_is_wider_than_the_terminal(width, monkeypatch, capsys):
         assert [line for line in lines if len(line) > width] == [], words
 
 
-def test_compare_is_told_in_parts(monkeypatch, capsys):
-    monkeypatch.setenv("COLUMNS", "80")
-    text = shown(capsys, "compare")
-    headings = re.findall(r"^(\w[\w ]+):$", text.partition("\nA table")[0], re.MULTILINE)
-    assert headings == ["What to compare", "Ranking", "Tests and intervals", "Battles",
-                        "What is shown", "Texts and metrics", "Input", "Output"]  # fmt: skip
-    parts = re.split(r"^\w[\w ]+:$", text, flags=re.MULTILINE)
-    for part, flags in zip(parts[1:], ("--score --pair", "--by --ties --elo-k",
-                                       "--tests --alpha --unit --bootstrap",
-                                       "--battles --left --scale",
-                                       "--details --pairwise --plot", "--metrics --ref",
-                                       "--human --lp --columns", "--json --out --seed --help"),
-                           strict=False):  # fmt: skip
-        assert [flag for flag in flags.split() if f" {flag}" not in part] == []
-    assert "  system,segment,chrF,COMET\n  new,1,61.2,0.84\n  old,1,58.7,0.81\n" in text
-
-
 def test_every_option_stands_below_one_heading(capsys):
     for words, command in COMMANDS.items():
         text = shown(capsys, *words.split())
@@ -92,15 +75,6 @@ def test_every_command_that_reads_files_shows_one_and_two_examples():
         assert bool(command.shape) == (words not in NO_FILE), words
         for example in command.examples:
             assert f"steelyard {words}" in example
-
-
-def test_examples_have_options_of_their_command():
-    for words, command in COMMANDS.items():
-        flags = {flag for param in command.params for flag in (*param.opts, *param.secondary_opts)}
-        for example in command.examples:
-            own = shlex.split(example.rpartition("steelyard ")[2])
-            asked = {word for word in own if word.startswith("--")}
-            assert asked <= flags, (words, asked - flags)
 
 
 SHAPES = {
@@ -174,18 +148,6 @@ def test_options_that_mean_nothing_are_not_offered(words, flags, capsys):
     assert [flag for flag in flags.split() if f" {flag} " in text] == []
 
 
-def test_what_is_not_offered_is_taken_as_before(tmp_path, capsys):
-    path, out = tmp_path / "a.csv", tmp_path / "out.json"
-    path.write_text("system,segment,m\nA,1,1\nA,2,3\nB,1,2\nB,2,2\n")
-    assert run(["data", "info", str(path), "--seed", "3", "--jobs", "2", "--out", str(out)]) == 0
-    assert out.exists()
-    again = ["data", "convert", str(path), str(tmp_path / "b.csv"), "--out", str(tmp_path / "c.md")]
-    assert run(again) == 0
-    assert (tmp_path / "c.md").exists()
-    assert run(["data", "info", str(path), "--jobs", "0"]) == 2
-    assert "'--jobs'" in capsys.readouterr().err
-
-
 def test_a_report_has_a_name_without_being_given_one(tmp_path, monkeypatch, capsys):
     monkeypatch.chdir(tmp_path)
     Path("a.csv").write_text("system,segment,m\nA,1,1\nA,2,3\nB,1,2\nB,2,2\n")
@@ -196,14 +158,6 @@ def test_a_report_has_a_name_without_being_given_one(tmp_path, monkeypatch, caps
     text = shown(capsys, "report")
     assert ".html .htm. [default: steelyard-report.html]" in " ".join(text.split())
     assert ".csv" not in text.partition("Output:")[2].partition("--seed")[0]
-
-
-def test_suffixes_are_all_told(monkeypatch, capsys):
-    monkeypatch.setenv("COLUMNS", "100")
-    text = " ".join(shown(capsys, "compare").split())
-    assert (
-        "by suffix: .json .csv .tsv .md .tex .html .txt .parquet; a figure: .png .svg .pdf." in text
-    )
 
 
 def test_long_examples_can_be_pasted():

@@ -41,25 +41,6 @@ def test_build_and_info(tmp_path, capsys):
     assert info["warnings"] == []
 
 
-def test_info_for_people(base, capsys):
-    assert run(["kb", "info", base]) == 0
-    shown = capsys.readouterr().out
-    assert "languages   3: de 2, en 1, mul 1" in shown
-    assert run(["kb", "info", base, "--entity", "gn:1"]) == 0
-    shown = capsys.readouterr().out
-    assert "de        Wien" in shown
-    entity = answer(capsys, "kb", "info", base, "--entity", "gn:1")
-    assert entity["names"] == [{"lang": "de", "name": "Wien"}, {"lang": "en", "name": "Vienna"}]
-
-
-def test_onto(base, tmp_path, capsys):
-    (tmp_path / "more.tsv").write_text("id\tlang\talias\ngn:1\tcs\tVídeň\n")
-    command = ["kb", "build", "table", str(tmp_path / "more.tsv"), "--onto", base]
-    both = answer(capsys, *command, "--out", str(tmp_path / "both"))
-    assert both["languages"] == {"de": 2, "cs": 1, "en": 1, "mul": 1}
-    assert [part["version"] for part in both["sources"]] == ["names.tsv", "more.tsv"]
-
-
 def test_add_in_place_and_again(base, tmp_path, capsys):
     terms = tmp_path / "terms.csv"
     terms.write_text("id,en,de\na:1,Sled,Schlitten\n")

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import contextlib
-import gzip
 import os
 import resource
 import signal
@@ -18,7 +17,7 @@ import pytest
 
 from steelyard.cli.main import run
 from steelyard.core.errors import InputError
-from steelyard.formats import duck, files, tables
+from steelyard.formats import tables
 
 DEADLINE = 300  # seconds after which an event is not waited for any more: a busy machine has time
 linux = pytest.mark.skipif(sys.platform != "linux", reason="signals and limits are those of Linux")
@@ -124,24 +123,6 @@ def test_standard_output_is_full() -> None:
     assert found.stderr == b"error: standard output can't be written (No space left on device)\n"
 
 
-def test_out_of_memory_says_what_helps(monkeypatch, tmp_path, capsys) -> None:
-    path = tmp_path / "a.csv"
-    path.write_text("system,segment,m\nA,1,1\n")
-
-    def fail(*_: object, **__: object) -> None:
-        raise MemoryError
-
-    monkeypatch.setattr("steelyard.cli.params.InputOptions.read", fail)
-    assert run(["data", "info", str(path)]) == 1
-    helps = "out of memory; more of it, fewer --jobs or less data at a time help"
-    assert capsys.readouterr().err == f"error: {helps}\n"
-    monkeypatch.undo()
-    monkeypatch.setattr("zlib.decompressobj", fail)
-    path.write_bytes(gzip.compress(b"system,segment,m\nA,1,1\n"))
-    with pytest.raises(InputError, match=f"{path}: too large for the memory that there is"):
-        files.read_bytes(path)
-
-
 KOBE = ("marisa_trie", "orjson", "py3langid", "simplemma")
 
 
@@ -224,18 +205,3 @@ def test_too_little_address_space_is_no_segmentation_fault(tmp_path: Path) -> No
     assert found.stderr.startswith("error: the address space is limited to 585 MB (ulimit -v), of")
     assert "needs 768: out of memory; more of it" in found.stderr
     assert found.stderr.count("\n") == 1
-
-
-def test_without_a_limit_threads_are_as_asked() -> None:
-    with duck.connect(threads=1) as connection:
-        assert connection.execute("SELECT current_setting('threads')").fetchone() == (1,)
-
-
-@pytest.mark.parametrize(("left", "most"), [(800, 1), (1319, 1), (2047, 1), (2048, 2)])
-def test_duckdb_has_no_more_threads_than_room(
-    left: int, most: int, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    """Two threads took 2,000 MB for ten million battles: with 1,319 they ended by luck."""
-    monkeypatch.setattr(duck, "_room", lambda: left)
-    with duck.connect(threads=8) as connection:
-        assert connection.execute("SELECT current_setting('threads')").fetchone() == (most,)

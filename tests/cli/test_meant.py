@@ -69,29 +69,6 @@ def test_one_line_says_what_may_have_been_meant(arguments, expected, capsys):
     assert said.err.count("\n") == 1
 
 
-@pytest.mark.parametrize(
-    "name", ["comet", "COMET-22", "wmt22-comet-da", "xcomet-xl", "bert_score", "MetricX-23",
-             "gemba", "bleurt20", "rouge"]
-)  # fmt: skip
-def test_metrics_of_elsewhere_are_told_how_they_come_in(name, tmp_path, monkeypatch, capsys):
-    monkeypatch.chdir(tmp_path)
-    for file in ("a.en", "b.en", "ref.en"):
-        Path(file).write_text("so\nit is\n")
-    assert run(["score", "a.en", "b.en", "--ref", "ref.en", "--metrics", name, "--quiet"]) == 2
-    said = capsys.readouterr().err
-    assert f"--score-file {name}=FILE, run it by --command '{name}=LINE', or install" in said
-    assert said.count("\n") == 1
-    Path("mine.csv").write_text(f"system,segment,{name}\na,1,1\na,2,2\nb,1,3\nb,2,4\n")
-    done = ["score", "a.en", "b.en", "--ref", "ref.en", "--score-file", f"{name}=mine.csv"]
-    assert run([*done, "--quiet"]) == 0  # what it says works
-
-
-def test_python_is_told_in_words_of_python():
-    with pytest.raises(Exception, match=r'ScoreFile\("comet", FILE\)') as error:
-        metric.make_metric("comet")
-    assert "--" not in str(error.value)
-
-
 LOG = "left,right,outcome\nA,B,left\nB,A,tie\nA,B,left\nB,A,left\n"
 
 
@@ -108,11 +85,3 @@ def test_battles_are_taken_or_sent_on(tmp_path, monkeypatch, capsys):
         assert run([*arguments, "--quiet"]) == 2
         assert expected in capsys.readouterr().err
     assert run(["compare", "arena.csv", "--pairwise", "--quiet"]) == 0
-
-
-@pytest.mark.parametrize("name", ["latency", "loss", "error_rate", "cost", "ter", "wer"])
-def test_names_that_sound_lower_are_asked_about(name, tmp_path, monkeypatch, capsys):
-    monkeypatch.chdir(tmp_path)
-    Path("a.csv").write_text(f"system,segment,{name}\nA,1,1\nA,2,3\nB,1,2\nB,2,2\n")
-    assert run(["compare", "a.csv"]) == 0
-    assert f"--lower-is-better {name}, or --higher-is-better {name}" in capsys.readouterr().err

@@ -1,11 +1,13 @@
 """Commands that Steelyard prints run as printed: examples of ``--help``, and every ``next:``.
 
-Examples name files that everybody has; here they run on those of the demo.
+Examples name files that everybody has; here they run on those of the demo. The second example of a
+command runs with ``--json --quiet``: stdout has one object of the schema, stderr nothing.
 """
 
 from __future__ import annotations
 
 import gzip
+import json
 import os
 import re
 import shlex
@@ -15,7 +17,9 @@ from pathlib import Path
 
 import click
 import pytest
+from jsonschema import Draft202012Validator  # type: ignore[import-untyped]
 
+import steelyard
 from steelyard.cli.group import Question
 from steelyard.cli.main import cli, run
 from steelyard.demo.folder import write_files
@@ -62,7 +66,15 @@ ON_DEMO = {
 }
 #: Options that make an example quick, where its command has them.
 QUICK = {"--draws": "10", "--trials": "3", "--repeats": "2", "--resamples": "50",
-         "--bootstrap": "20"}  # fmt: skip
+         "--bootstrap": "20", "--sizes": "5", "--metrics": "chars-refA,kin-src"}  # fmt: skip
+#: Examples that take seconds, of commands that have a quicker one.
+SLOW = re.compile(
+    "study disagreement scores|ranking-rule .*jsonl$|check texts|spans .*texts|report human|"
+    "annotate .*refB|study ties texts|human esa|--explain"
+)
+SCHEMA = Draft202012Validator(
+    json.loads((Path(steelyard.__file__).parent / "schema-1.json").read_text(encoding="utf-8"))
+)
 
 
 def commands(group: click.Group = cli, before: str = "") -> Iterator[tuple[str, Question]]:
@@ -76,11 +88,12 @@ def commands(group: click.Group = cli, before: str = "") -> Iterator[tuple[str, 
 
 
 EXAMPLES = [
-    (name, example)
+    pytest.param(name, example, as_json, id=example,
+                 marks=[pytest.mark.thorough] if SLOW.search(example) else [])
     for name, command in commands()
-    for example in command.examples
-    if not ELSEWHERE.search(example)
-]
+    for k, example in enumerate(e for e in command.examples if not ELSEWHERE.search(e))
+    for as_json in [k == 1]
+]  # fmt: skip
 
 
 @pytest.fixture(scope="module")
@@ -130,8 +143,8 @@ def here(folder, tmp_path, monkeypatch):
         (tmp_path / path.name).symlink_to(path)
 
 
-@pytest.mark.parametrize(("name", "example"), EXAMPLES, ids=[e for _, e in EXAMPLES])
-def test_an_example_runs(name, example, capsys):
+@pytest.mark.parametrize(("name", "example", "as_json"), EXAMPLES)
+def test_an_example_runs(name, example, as_json, capsys):
     words = [ON_DEMO.get(word, word) for word in shlex.split(example)[1:]]
     if "labels.csv" in words:
         words = [word.replace("verdicts.csv.gz", "judged.csv") for word in words]
@@ -143,11 +156,19 @@ def test_an_example_runs(name, example, capsys):
     flags = {flag for param in command.params for flag in param.opts} - set(words)
     if "simulation" in words:
         words += ["--systems", "3", "--segments", "20"]
-    options = {} if words[0] == "judge" else QUICK
-    quick = [word for flag, value in options.items() if flag in flags for word in (flag, value)]
+    options = (
+        QUICK if words[0] == "study" else {k: QUICK[k] for k in ("--resamples", "--bootstrap")}
+    )
+    if words[0] != "judge":
+        words += [word for k, value in options.items() if k in flags for word in (k, value)]
     allowed = (0, 2) if name == "data check" else (0, 3, 4)  # errors, requirements
-    assert run([*words, *quick]) in allowed, capsys.readouterr().err
+    assert run([*words, *(["--json", "--quiet"] if as_json else [])]) in allowed, (
+        capsys.readouterr().err
+    )
     printed = capsys.readouterr()
+    if as_json:
+        SCHEMA.validate(json.loads(printed.out))
+        assert printed.err == ""
     for line in printed.err.replace("\\\n", " ").splitlines():
         if line.startswith("next: "):
             proposed = shlex.split(line.removeprefix("next: "))[1:]

@@ -54,14 +54,6 @@ def test_a_pair_has_figures_of_its_own(tmp_path, capsys):
     assert "Amber minus Cobalt" in (tmp_path / "f.svg").read_text(encoding="utf-8")
 
 
-def test_two_plain_files_are_a_pair(tmp_path):
-    (tmp_path / "new.scores").write_text("0.8\n0.6\n0.9\n")
-    (tmp_path / "old.scores").write_text("0.7\n0.7\n0.6\n")
-    files = [str(tmp_path / name) for name in ("new.scores", "old.scores")]
-    assert run(["compare", *files, "--out", str(tmp_path / "f.svg")]) == 0
-    assert "new against old" in (tmp_path / "f.svg").read_text(encoding="utf-8")
-
-
 def test_battles_draw_what_needs_no_scores(tmp_path, capsys):
     log = tmp_path / "log.csv"
     log.write_text("left,right,outcome\n" + "A,B,left\nB,C,left\nC,A,left\nA,C,left\n" * 4)

@@ -80,18 +80,6 @@ def test_several_references_in_the_order_given(folder, capsys):
         assert found["signatures"]["bleu"].startswith("nrefs:2|")
 
 
-def test_the_table_names_what_was_computed(folder, capsys):
-    assert run(["score", "texts.jsonl", "--metrics", "eed,bleu", "--refs", "refB"]) == 0
-    lines = capsys.readouterr().out.splitlines()
-    assert lines[0].endswith(".")
-    lines = lines[lines.index("") + 1 :]  # after the words
-    assert lines[0] == "2 systems on 3 segments"
-    assert lines[1].split() == ["system", "eed", "↓", "bleu", "↑"]
-    assert [line.split()[0] for line in lines[3:5]] == ["good", "poor"]  # least error first
-    assert lines[5].startswith("Signatures: eed nrefs:1|alpha:2.0")
-    assert "; bleu nrefs:1|case:mixed|eff:no|tok:13a" in lines[5]
-
-
 def test_segment_scores_that_other_commands_read(folder, capsys):
     arguments = ["score", "texts.jsonl", "--metrics", "chrf,ter", "--refs", "refA", "--out"]
     for name in ("out.csv", "out.parquet", "out.jsonl.gz"):
@@ -136,19 +124,6 @@ def test_options_of_metrics_and_languages(folder, capsys):
     assert "tok:zh" in found["signatures"]["bleu"]
 
 
-def test_empty_and_missing_outputs_are_said(folder, capsys):
-    text = (folder / "texts.jsonl").read_text(encoding="utf-8")
-    rows = [json.loads(line) for line in text.splitlines()]
-    rows[0]["out"]["poor"] = ""
-    del rows[1]["out"]["poor"]
-    (folder / "texts.jsonl").write_text("".join(json.dumps(row) + "\n" for row in rows))
-    found = result(capsys, "score", "texts.jsonl", "--refs", "refA", "--metrics", "chrf")
-    assert found["warnings"] == [
-        "'poor' has 1 empty output",
-        "'poor' lacks 1 output, which is not scored",
-    ]
-
-
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
@@ -171,18 +146,6 @@ def test_bad_usage_is_one_line(folder, capsys, arguments, message):
     assert message in failure(capsys, *arguments)
 
 
-def test_two_text_files_make_a_decision_card(folder, capsys):
-    card = result(
-        capsys, "compare", "poor.txt", "good.txt", "--ref", "ref.txt", "--metrics", "chrf"
-    )
-    table = sy.score("texts.jsonl", "chrf", references=["refA"]).evalset["chrf"]
-    assert card["systems"] == ["poor", "good"]
-    good, poor = table.system_means()
-    assert card["means"] == pytest.approx([poor, good], rel=1e-12)
-    assert card["difference"] == pytest.approx(poor - good, rel=1e-12)
-    assert card["of"] == "corpus score"
-
-
 def test_two_files_of_numbers_make_a_decision_card(folder, capsys):
     (folder / "a.scores").write_text("1\n2\n3\n4\n")
     (folder / "b.scores").write_text("0\n2\n1\n1\n")
@@ -196,11 +159,3 @@ def test_two_files_of_numbers_make_a_decision_card(folder, capsys):
     assert "c.scores:4: 3 numbers, but a.scores has 4" in failure(
         capsys, "compare", "a.scores", "c.scores"
     )
-
-
-def test_texts_of_a_set_can_be_compared(folder, capsys):
-    found = result(capsys, "compare", "texts.jsonl", "--refs", "refA", "--metrics", "chrf")
-    assert found["systems"] == ["good", "poor"]
-    found = result(capsys, "compare", "texts.jsonl", "--refs", "refA", "--metrics", "ter", "--pair",
-                   "good,poor")  # fmt: skip
-    assert found["systems"] == ["good", "poor"]

@@ -20,14 +20,6 @@ def output(capsys, *arguments: str) -> tuple[int, str, str]:
     return code, found.out, found.err
 
 
-def test_simulation_prints_curves_and_claims(capsys):
-    code, out, err = output(capsys, "study", "simulation", *QUICK)
-    assert code == 0
-    assert "Curves of Figure 3" in out
-    assert "What the paper claims" in out
-    assert err.startswith("simulating ...")
-
-
 def test_simulation_json(capsys, tmp_path):
     path = tmp_path / "curves.csv"
     code, out, err = output(
@@ -42,18 +34,6 @@ def test_simulation_json(capsys, tmp_path):
     assert set(line) == {"name", "y", "low", "high", "n"}
     assert result["warnings"] == []
     assert path.read_text(encoding="utf-8").startswith("panel,data sets with,against,x,mean,")
-
-
-def test_disagreement_on_the_demo(capsys):
-    code, out, err = output(
-        capsys, "study", "disagreement", SCORES, "--score", "learned-refA,overlap-refA",
-        "--sizes", "10,50", "--draws", "5",
-    )  # fmt: skip
-    assert code == 0
-    for title in ("Disagreement of rankings", "By score", "By number of segments", "Tests"):
-        assert title in out
-    assert "By set" not in out
-    assert err.startswith("ranking ...")
 
 
 def test_each_value_of_a_column_is_a_set(capsys):
@@ -94,27 +74,6 @@ def test_bad_usage_is_one_line(capsys, arguments, message):
     assert err.splitlines()[-1].startswith("error: ")
 
 
-META = {
-    "systems": (["--sizes", "4,8", "--trials", "20"], "Values of metrics when systems"),
-    "segments": (["--sizes", "50,200", "--draws", "20"], "Values: mean of the samples"),
-    "distinct": (["--resamples", "50"], "Distinct values and significant differences"),
-}
-
-
-@pytest.mark.parametrize("name", META)
-def test_studies_of_metrics_on_the_demo(capsys, tmp_path, name):
-    options, title = META[name]
-    path = tmp_path / "table.csv"
-    code, out, err = output(
-        capsys, "study", name, SCORES, "--human", "mqm", "--metrics", "learned-refA,random-src",
-        *options, "--out", str(path),
-    )  # fmt: skip
-    assert code == 0
-    assert title in out
-    assert err.endswith(f"wrote {path}\n")
-    assert path.read_text(encoding="utf-8").count("\n") > 1
-
-
 def test_nothing_is_written_if_it_fails(capsys, tmp_path):
     path = tmp_path / "x.csv"
     code, _, _ = output(capsys, "study", "disagreement", SCORES, "--by", "mean", "--out", str(path))
@@ -134,21 +93,6 @@ def test_an_interrupt_leaves_nothing_behind(capsys, tmp_path, monkeypatch):
     assert (code, out) == (1, "")
     assert err.splitlines()[-1] == "error: interrupted"
     assert list(tmp_path.iterdir()) == []
-
-
-def test_a_figure_by_its_suffix(capsys, tmp_path):
-    pytest.importorskip("vl_convert")
-    path = tmp_path / "curves.svg"
-    code, out, err = output(
-        capsys, "study", "simulation", *QUICK, "--plot", "c,d", "--out", str(path)
-    )
-    assert code == 0
-    assert "Curves of Figure 3" in out
-    assert err.endswith(f"wrote {path}\n")
-    text = path.read_text(encoding="utf-8")
-    for word in ("share of outliers", "types", "median", "Kendall"):
-        assert word in text
-    assert "all simulations" not in text
 
 
 def test_a_figure_of_unknown_curves_is_refused(capsys, tmp_path):

@@ -13,7 +13,6 @@ from hypothesis import strategies as st
 from steelyard.core.display import (
     PLAIN,
     Screen,
-    result_text,
     table_text,
     text_width,
     wrapped,
@@ -87,13 +86,6 @@ def test_without_a_width_everything_is_there(table):
             assert printable(cell).rstrip() in shown
 
 
-@given(tables(), WIDTHS)
-def test_a_name_that_is_broken_is_whole(table, width):
-    shown = table_text(Table("", table.columns[:1], table.rows), Screen(width))
-    for row in table.rows:
-        assert "".join(printable(row[0]).split()) in "".join(shown.split())
-
-
 def test_what_matters_least_goes_first():
     kept = {"aaaaaaaaaa": 1, "bbbbbbbbbb": 9, "cccccccccc": 1}
     columns = (Column("system"), *(Column(name, importance=n) for name, n in kept.items()))
@@ -106,13 +98,6 @@ def test_what_matters_least_goes_first():
     )
     one = table_text(table, Screen(24))
     assert one.startswith("system  bbbbbbbbbb\n")
-
-
-def test_what_the_words_say_is_not_said_again():
-    table = Table("", (Column("x"),), ((1,),), notes=("A is best.", "and a note"))
-    text = result_text(["A is best."], [table])
-    assert text.count("A is best.") == 1
-    assert "and a note" in text
 
 
 @pytest.mark.parametrize(

@@ -47,17 +47,6 @@ def test_the_best_cluster_is_bold_and_clusters_are_ruled(tables, name):
     assert r"\textbf" not in text.split(r"\midrule")[-1]
 
 
-def test_the_caption_is_the_title_and_notes_are_comments():
-    table = Table("Of 5 %.", (Column("x"),), ((1.0,),), ("a note", "another, of 5 %"))
-    assert r"\caption{Of 5 \%.}" in table.latex()
-    assert table.latex().endswith("\n% a note\n% another, of 5 %\n")
-
-
-def test_a_name_of_two_hyphens_is_no_missing_cell():
-    table = Table("", (Column("name"), Column("x")), (("--", None), ("a", 1.0)))
-    assert r"-{}- & -- \\" in table.latex()
-
-
 @pytest.mark.parametrize(
     ("name", "parted"),
     [("x--y", "x-{}-y"), ("---", "-{}-{}-"), ("?`x!`y", "?{}`x!{}`y"), ("``q''", "`{}`q'{}'"),

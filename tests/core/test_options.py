@@ -16,7 +16,6 @@ from types import ModuleType
 from typing import Any, NamedTuple
 
 import numpy as np
-import pandas as pd
 import polars as pl
 import pytest
 
@@ -28,7 +27,6 @@ from steelyard.core.errors import SteelyardError, UsageError
 from steelyard.core.options import Options, check_flag, check_number, check_whole
 from steelyard.core.parallel import Workers
 from steelyard.core.rng import generator
-from steelyard.human.ratings import read_weights
 from steelyard.kobe.metric import kobe_metric
 from steelyard.kobe.options import KobeOptions
 from steelyard.metaevaluation.benchmark import tasks as presets
@@ -338,8 +336,6 @@ CASES = [
                        "patience": "at least 0"}),
 ]  # fmt: skip
 
-MATRIX = np.random.default_rng(1).normal(size=(3, 12))
-
 
 def _bad_values(kind: str) -> tuple[Any, ...]:
     values = BAD[kind.removesuffix("?")]
@@ -477,59 +473,3 @@ def test_numbers_of_numpy_and_fractions_are_numbers():
     for bad in (np.bool_(True), np.ones(1), np.float64(2.0)):
         with pytest.raises(UsageError):
             check_whole(1, draws=bad)
-
-
-def _long(es: sy.EvalSet) -> pl.DataFrame:
-    tables = {name: table.oriented for name, table in es.scores.items()}
-    rows = [
-        {"system": system, "segment": segment}
-        | {name: scores[i, k] for name, scores in tables.items()}
-        for i, system in enumerate(es.systems)
-        for k, segment in enumerate(es.segments.ids)
-    ]
-    return pl.DataFrame(rows)
-
-
-def test_verbs_take_paths_and_frames_as_load_does(elsewhere):
-    frame = _long(ES)
-    frame.write_csv(elsewhere / "scores.csv")
-    loaded = sy.load(frame, human="people")
-    expected = sy.compare(loaded, "m", by="mean", n_bootstrap=10)
-    weighed = sy.meta_evaluate(loaded, "people", by="pa", n_bootstrap=10)
-    for given in (
-        frame,
-        pd.DataFrame(frame.to_dict(as_series=False)),
-        "scores.csv",
-        elsewhere / "scores.csv",
-    ):
-        assert sy.compare(given, "m", by="mean", n_bootstrap=10).ranking("mean") == (
-            expected.ranking("mean")
-        )
-        found = sy.meta_evaluate(given, "people", by="pa", n_bootstrap=10)
-        assert found.values("pa") == weighed.values("pa")
-        card = decide(given, ("A", "B"), "m", n_bootstrap=10)
-        assert card.difference == decide(loaded, ("A", "B"), "m", n_bootstrap=10).difference
-
-
-def test_a_score_that_is_no_name():
-    wrong: Any = 5
-    with pytest.raises(UsageError, match="no score named '5'"):
-        ES[wrong]
-
-
-def test_spa_of_what_are_no_real_numbers():
-    good = MATRIX
-    wrong: tuple[Any, ...] = (good.astype(complex), np.where(good > 1, np.inf, good),
-                              good.astype(str), "a")  # fmt: skip
-    for bad in wrong:
-        with pytest.raises(UsageError, match=r"^metric is an array of finite numbers"):
-            sy.spa(good, bad)
-    assert sy.spa(good.tolist(), good.tolist()) == 1.0
-
-
-@pytest.mark.parametrize("value", ["nan", "inf", "-1", "true", '"a"'])
-def test_weights_of_errors(elsewhere, value):
-    path = elsewhere / "w.toml"
-    path.write_text(f"[severity]\nminor = 1\nmajor = {value}\n")
-    with pytest.raises(SteelyardError, match="expected a number of at least 0"):
-        read_weights(path)

@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-from steelyard import EvalSet, Segments, make_report, score
 from steelyard.core.progress import each, listening, report_progress
-from steelyard.demo.embedded import demo_set
 
 
 def heard_of(work):
@@ -27,19 +25,3 @@ def test_the_innermost_listener_is_told_and_may_be_none():
         report_progress(3, 9)
 
     assert heard_of(work) == [(1, 9), (3, 9)]
-
-
-def test_scoring_tells_segments():
-    segments = Segments(("1", "2", "3"), references={"refA": ("a cat", "two dogs", "b")})
-    es = EvalSet(("A",), segments, outputs={"A": ("a cat", "dogs", "b c")})
-    for metric in ("ter", "bleu", "character"):
-        heard = heard_of(lambda metric=metric: score(es, metric))
-        assert heard == [(0, 3), (1, 3), (2, 3), (3, 3)], metric
-
-
-def test_a_report_tells_its_parts_in_order():
-    es = demo_set().select(systems=["Amber", "Basalt", "Cobalt"], scores=["mqm", "chars-refA"])
-    heard = heard_of(lambda: make_report(es, "mqm", n_bootstrap=20, n_resamples=20))
-    assert heard[0][0] == 0
-    assert heard == sorted(heard)
-    assert len(heard) >= 4

@@ -15,14 +15,13 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from steelyard.core.errors import UsageError, printable
+from steelyard.core.errors import printable
 from steelyard.core.table import (
     Column,
     Table,
     decimals,
     dumps,
     escape_latex,
-    escape_markdown,
     interval_decimals,
 )
 
@@ -111,14 +110,6 @@ def test_json_and_csv_hold_the_exact_values(rows):
         else:
             assert record["x"] == value
             assert float(line[1]) == value
-
-
-@given(st.lists(st.tuples(names, cells), min_size=1, max_size=6))
-def test_text_and_latex_and_markdown_have_a_line_per_row(rows):
-    table = Table("", (Column("n"), Column("x")), tuple(rows))
-    assert len(table.text().split("\n")) == len(rows) + 2
-    assert table.latex().count(r"\\" + "\n") == len(rows) + 1
-    assert len(table.markdown().strip().split("\n")) == len(rows) + 2
 
 
 plain = st.text("abcXYZ_&%#<>$עברית日本", min_size=1, max_size=12)
@@ -220,17 +211,6 @@ def test_digits_follow_intervals():
     assert interval_decimals([0.5], [float("nan")], [float("nan")]) is None
 
 
-def test_latex_escapes_every_special_character():
-    assert escape_latex("a_b & 50% {x} $y$ #1 ~ ^ \\ < >") == (
-        r"a\_b \& 50\% \{x\} \$y\$ \#1 \textasciitilde{} \textasciicircum{} "
-        r"\textbackslash{} \textless{} \textgreater{}"
-    )
-
-
-def test_markdown_escapes_pipes_and_html():
-    assert escape_markdown("<b>|_*") == r"&lt;b>\|\_\*"
-
-
 def test_a_formula_in_a_csv_cell_is_inert():
     table = Table("", (Column("n"),), (("=cmd()",), ("+1",), ("@x",), ("-a",), ("ok",), (-1.5,)))
     assert table.csv().split("\n")[1:7] == ["'=cmd()", "'+1", "'@x", "'-a", "ok", "-1.5"]
@@ -252,12 +232,6 @@ def test_rules_and_bold_mark_clusters():
     assert "\\caption{Top}\n\\end{table}\n% n = 2\n" in table.latex()
 
 
-def test_wide_characters_keep_columns_aligned():
-    lines = Table("", (Column("name"), Column("x")), (("日本", 1), ("ab", 22))).text().split("\n")
-    assert lines[2] == "日本   1"
-    assert lines[3] == "ab    22"
-
-
 @pytest.mark.parametrize(
     ("values", "error", "expected"),
     [
@@ -275,33 +249,7 @@ def test_digits_follow_the_standard_error(values, error, expected):
     assert decimals(values, error) == expected
 
 
-def test_unknown_rendering_is_an_error():
-    with pytest.raises(UsageError, match="can't write a table as 'pdf'"):
-        Table("", (), ()).render("pdf")
-
-
 def test_dumps_turns_numpy_and_nan_into_plain_json():
 
     value = {"a": np.array([1.0, np.nan]), "b": np.float64(2), "c": (np.int32(1), {"d": np.inf})}
     assert json.loads(dumps(value)) == {"a": [1, None], "b": 2, "c": [1, {"d": None}]}
-
-
-@pytest.mark.parametrize(
-    ("cell", "digits", "shown"),
-    [
-        (-0.0025, 2, "0.00"),
-        (-0.0, None, "0.0"),
-        (-0.0, 1, "0.0"),
-        (-0.005001, 2, "-0.01"),
-        (-math.inf, 2, "-inf"),
-    ],
-)
-def test_zero_has_no_sign(cell, digits, shown):
-    assert Table("", (Column("x", digits=digits),), ((cell,),)).shown() == [[shown]]
-
-
-def test_a_table_is_printed_as_text_and_named_in_a_line():
-    table = Table("", (Column("system"), Column("mean")), (("A", 1.0), ("B", 2.0)))
-    assert str(table) == table.text()
-    assert repr(table) == "<Table of 2 rows: system, mean>"
-    assert table._repr_html_() == table.html()

@@ -10,8 +10,7 @@ from pathlib import Path
 import pytest
 
 from steelyard.cli.main import run
-from steelyard.demo import embedded, folder
-from steelyard.report.explorer import rated_mistakes, with_ratings
+from steelyard.demo import folder
 
 
 @pytest.fixture(scope="module")
@@ -86,46 +85,7 @@ def test_findings_of_check_stand_in_the_file(printed, written):
         assert output.strip().rstrip("…") in lines[int(number) - 1]
 
 
-def test_the_folder_says_what_its_files_are(written):
-    names = {path.name for path in written.iterdir()} - {"README.txt", "report.html"}
-    assert names == set(folder.CONTENTS)
-    note = (written / "README.txt").read_text(encoding="utf-8")
-    for name, what in folder.CONTENTS.items():
-        assert re.search(rf"^{re.escape(name)} +{re.escape(what)}$", note, re.MULTILINE)
-    for path in embedded.FILES:
-        assert (written / path.name).read_bytes() == path.read_bytes()
-
-
-def test_plain_files_have_a_line_for_each_source(written):
-    counts = {
-        name: (written / name).read_text(encoding="utf-8").count("\n")
-        for name in ("source.de", "reference.en", "Kaolin.en", "Basalt.en")
-    }
-    assert set(counts.values()) == {166}
-
-
-def test_answers_are_right_where_there_is_no_major_error(written):
-    es = embedded.demo_set()
-    mqm = es.select(systems=["Kaolin"])["mqm"].values[0]
-    lines = (written / "answers.csv").read_text(encoding="utf-8").splitlines()
-    assert lines[0] == "model,id,correct"
-    own = [line.split(",") for line in lines if line.startswith("Kaolin,")]
-    expected = {i: int(v > -5) for i, v in zip(es.segments.ids, mqm, strict=True) if v == v}
-    assert {segment: int(right) for _, segment, right in own} == expected
-
-
 def test_a_file_in_the_way_is_an_error(tmp_path, capsys):
     (tmp_path / "d").write_text("")
     assert run(["demo", "--files", str(tmp_path / "d"), "--no-report"]) == 2
     assert "error:" in capsys.readouterr().err
-
-
-def test_errors_that_several_raters_marked_are_one():
-    marks: dict[tuple[str, str], set[str]] = {}
-    es = with_ratings(embedded.demo_set(texts=True), embedded.ERRORS)
-    for one in rated_mistakes(es):
-        marks.setdefault((one.system, one.segment), set()).add(one.kind)
-    kinds = marks["Basalt", "6"]
-    assert "major accuracy/mistranslation (3 of 3 raters)" in kinds
-    assert {kind.rpartition(" (")[2] for kind in kinds} <= {f"{n} of 3 raters)" for n in (1, 2, 3)}
-    assert not any("raters" in kind for kind in marks["Basalt", "38"])

@@ -394,7 +394,7 @@ def test_the_command_finds_the_data_and_gives_the_same_bytes(
     path = tmp_path / "rows.csv"
     assert run(["reproduce", "paired", "--json", "--out", str(path)]) == 0
     found = capsys.readouterr()
-    told = "reproducing paired ...\nwarning: no bt-eval-full/cnndm.csv.gz, nor bt-eval/cnndm.csv.gz"
+    told = "warning: no bt-eval-full/cnndm.csv.gz, nor bt-eval/cnndm.csv.gz"
     assert found.err.startswith(told)
     assert found.err.endswith(f"\nwrote {path}\n")
     head = found.out.index('  "paper": ')  # after command, schema, version and summary

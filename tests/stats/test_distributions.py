@@ -65,9 +65,19 @@ def test_ends_and_rare_arguments_are_those_of_scipy(name: str, values: list[Any]
     np.testing.assert_allclose(getattr(distributions, name)(*columns), expected, rtol=1e-11)
 
 
-def test_small_commands_do_not_load_scipy(tmp_path) -> None:
+@pytest.mark.parametrize("freedom", [1, 2, 5, 30, 1000, 1e5])
+def test_the_noncentral_t_is_that_of_scipy(freedom: float) -> None:
+    for shift in (-4, 0, 0.3, 2.8, 14):
+        for t in (-12.7, -2, 0, 1.96, 12.7):
+            expected = special.nctdtr(freedom, shift, t)
+            if not math.isnan(expected):  # SciPy gives up in far tails
+                assert distributions.nctdtr(freedom, shift, t) == pytest.approx(expected, abs=1e-11)
+
+
+@pytest.mark.parametrize("systems", ["AB", "ABC"])
+def test_small_commands_do_not_load_scipy(systems: str, tmp_path) -> None:
     scores = tmp_path / "scores.csv"
-    rows = [f"{s},{i},{(7 * i + 3 * k) % 11}" for k, s in enumerate("ABC") for i in range(20)]
+    rows = [f"{s},{i},{(7 * i + 3 * k) % 11}" for k, s in enumerate(systems) for i in range(20)]
     scores.write_text("\n".join(["system,segment,score", *rows]))
     code = (
         "import sys; from steelyard.cli.main import main\n"

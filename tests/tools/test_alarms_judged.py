@@ -9,7 +9,6 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-import alarms_to_judge
 import fit_confidence
 import judged_again
 from steelyard.kobe import alarms as confidence
@@ -31,14 +30,6 @@ def judged(path: Path, n: int = 60) -> Path:
     lines.append(json.dumps({"verdict": None}))
     path.write_text("\n".join(lines) + "\n")
     return path
-
-
-def test_a_fit_says_what_it_found_and_leaves_the_file_alone(tmp_path, capsys):
-    before = fit_confidence.TARGET.read_text(encoding="utf-8")
-    fit_confidence.main([str(judged(tmp_path / "alarms.jsonl"))])
-    told = capsys.readouterr().out
-    assert "both: 60 judged" in told
-    assert fit_confidence.TARGET.read_text(encoding="utf-8") == before
 
 
 def test_situations_have_less_and_less_to_compare_with(tmp_path):
@@ -74,53 +65,6 @@ def test_a_wrong_verdict_is_named(tmp_path):
     path.write_text('{"verdict": "perhaps"}\n')
     with pytest.raises(SystemExit, match=r"alarms.jsonl:1: verdict 'perhaps', expected real or"):
         fit_confidence.read(path)
-
-
-def test_alarms_are_written_for_judges_with_all_that_they_rest_on(tmp_path, capsys, monkeypatch):
-    from steelyard.kobe.linking.linker import DictionaryLinker
-    from steelyard.kobe.metric import kobe_metric
-
-    class Numbers(DictionaryLinker):
-        def __init__(self) -> None:
-            pass
-
-        signature, tiers = "numbers", ()
-
-        def link(self, texts, lang, other):
-            from steelyard.kobe.mention import Mention
-
-            found = [re.finditer(r"\d+", text) for text in texts]
-            return [tuple(Mention(m.start(), m.end(), m[0], f"num:{m[0]}", "number", rule="value")
-                          for m in own) for own in found]  # fmt: skip
-
-        def name(self, entity):
-            return str(entity)
-
-    def by_numbers(es, src, tgt):
-        return kobe_metric(es, src, tgt, linker=Numbers())
-
-    monkeypatch.setattr(alarms_to_judge, "kobe_metric", by_numbers)
-    texts, out = tmp_path / "texts.jsonl", tmp_path / "alarms.jsonl"
-    rows = [{"seg": i, "src": f"{i}77 Haus", "refs": {"r": f"{i}77 house"},
-             "out": {"A": f"{i}78 house", "B": f"{i}77 house"}} for i in range(1, 4)]  # fmt: skip
-    texts.write_text("".join(json.dumps(row) + "\n" for row in rows))
-    alarms_to_judge.main([str(texts), "--lp", "de-en", "--system", "A", "--most", "2", "--out",
-                          str(out)])  # fmt: skip
-    assert "2 alarms of 3" in capsys.readouterr().out
-    written = [json.loads(line) for line in out.read_text(encoding="utf-8").splitlines()]
-    for row in written:
-        assert row["verdict"] is None
-        assert row["evidence"] == [1, 1, 1, 1, 0]
-        model = confidence.model()
-        assert row["confidence"] == round(
-            model.weigh(row["features"], capped=False, alone=False), 3
-        )
-        start, end, text = row["output"]
-        assert row["output_text"][start:end] == text
-        row["verdict"] = "real"
-    assert len(list(fit_confidence.situations(written[0]))) == 4
-    with pytest.raises(SystemExit):
-        alarms_to_judge.main([str(texts), "--lp", "de-en", "--system", "C", "--out", str(out)])
 
 
 def test_a_segment_has_one_voice(tmp_path):

@@ -13,7 +13,6 @@ import pytest
 
 from make_demo import judges, simulator
 from make_demo.simulator import SimulatedSet, agreement, simulate
-from steelyard.core.errors import UsageError
 from steelyard.demo.embedded import FOLDER
 
 GOOD = ("learned-refA", "learned-twin-refA")
@@ -36,10 +35,6 @@ def shipped() -> list[dict[str, str]]:
 def sentences() -> list[dict[str, Any]]:
     text = (FOLDER / "entities.jsonl").read_text(encoding="utf-8")
     return [json.loads(line) for line in text.splitlines()]
-
-
-def judged(scores: np.ndarray) -> np.ndarray:
-    return scores[:, ~np.isnan(scores).any(axis=0)]
 
 
 def paired_z(scores: np.ndarray, first: int, second: int) -> float:
@@ -76,114 +71,10 @@ def test_the_shipped_system_scores_are_those_of_the_fixed_seed(demo):
     np.testing.assert_allclose(values, demo.system_scores["overlap-refA"], rtol=0, atol=1e-3)
 
 
-def test_the_shipped_scores_are_small():
-    assert (FOLDER / simulator.SCORES_FILE).stat().st_size < 400_000
-
-
-def test_writing_twice_gives_the_same_bytes(tmp_path, capsys):
-    first, second = tmp_path / "a", tmp_path / "b"
-    first.mkdir()
-    second.mkdir()
-    simulator.write(first)
-    assert simulator.main([str(second)]) == 0
-    for name in (simulator.SCORES_FILE, simulator.SYSTEM_SCORES_FILE):
-        assert (first / name).read_bytes() == (second / name).read_bytes()
-    assert "learned-refA" in capsys.readouterr().out
-
-
-def test_no_negative_zero_is_written(shipped):
-    assert not any(value == "-0.0" for row in shipped for value in row.values())
-
-
 # The layout
 
 
-def test_names_and_uses(demo):
-    metrics = set(demo.scores) - set(demo.human)
-    assert demo.human == ("da", "mqm")
-    assert len(metrics) == 12
-    assert set(demo.uses) == set(demo.scores)
-    for name in metrics:
-        assert name.endswith(("-refA", "-src"))
-        assert demo.uses[name] == (name.rsplit("-", 1)[1],)
-    assert "Fine-Glass 2" in demo.systems
-    assert demo.segment_ids == tuple(str(i) for i in range(500))
-
-
-def test_documents_are_contiguous_and_of_the_promised_size(demo):
-    runs = [(name, len(list(run))) for name, run in itertools.groupby(demo.documents)]
-    assert len({name for name, _ in runs}) == len(runs)
-    assert all(3 <= size <= 15 for _, size in runs)
-    domain_of = set(zip(demo.documents, demo.domains, strict=True))
-    assert len(domain_of) == len(runs)
-    assert set(demo.domains) == {"news", "social", "speech", "manuals"}
-
-
-@pytest.mark.parametrize(
-    ("n_systems", "n_segments"), [(2, 3), (2, 16), (3, 17), (5, 64), (12, 100), (30, 201)]
-)
-def test_other_sizes(n_systems, n_segments):
-    simulated = simulate(np.random.default_rng(7), n_systems=n_systems, n_segments=n_segments)
-    assert len(set(simulated.systems)) == n_systems
-    for labels in (simulated.segment_ids, simulated.documents, simulated.domains):
-        assert len(labels) == n_segments
-    assert all(scores.shape == (n_systems, n_segments) for scores in simulated.scores.values())
-    assert simulated.system_scores["overlap-refA"].shape == (n_systems,)
-    sizes = [len(list(run)) for _, run in itertools.groupby(simulated.documents)]
-    assert all(3 <= size <= 15 for size in sizes)
-    complete = set(simulated.scores) - set(simulated.human)
-    assert all(np.isfinite(simulated.scores[name]).all() for name in complete)
-
-
-@pytest.mark.parametrize(("n_systems", "n_segments"), [(1, 10), (2, 2), (0, 0)])
-def test_too_small_sizes_are_refused(n_systems, n_segments):
-    with pytest.raises(UsageError, match="at least 2 systems and 3 segments"):
-        simulate(np.random.default_rng(7), n_systems=n_systems, n_segments=n_segments)
-
-
-def test_other_seeds_give_other_scores(demo):
-    other = simulate(np.random.default_rng(1))
-    assert not np.array_equal(other.scores["learned-refA"], demo.scores["learned-refA"])
-
-
 # The human scores
-
-
-def test_missing_segments_are_missing_for_all_systems(demo):
-    for name, share in (("mqm", 0.10), ("da", 0.30)):
-        missing = np.isnan(demo.scores[name])
-        assert (missing == missing[0]).all()
-        assert missing[0].mean() == pytest.approx(share, abs=0.005)
-
-
-def test_mqm_has_many_zeros_and_ties(demo):
-    mqm = judged(demo.scores["mqm"])
-    assert 0.3 < np.mean(mqm == 0.0) < 0.6
-    assert len(np.unique(mqm)) < 150
-    tied = np.mean([np.mean(mqm[a] == mqm[b]) for a, b in itertools.combinations(range(12), 2)])
-    assert tied > 0.2
-    # Tenths only: errors weigh 5, 1 or 0.1.
-    np.testing.assert_allclose(mqm * 10, np.round(mqm * 10), atol=1e-9)
-
-
-def test_bounds(demo):
-    mqm, da = judged(demo.scores["mqm"]), judged(demo.scores["da"])
-    assert mqm.min() == -25.0
-    assert mqm.max() == 0.0
-    assert da.min() >= 0
-    assert da.max() <= 100
-    assert set(np.unique(demo.scores["judge-1to5-src"])) == {1.0, 2.0, 3.0, 4.0, 5.0}
-    percent = demo.scores["judge-0to100-src"]
-    assert percent.min() >= 0
-    assert percent.max() <= 100
-    assert not (percent % 5).any()
-    for name in (*GOOD, FAIR, "embedding-refA", "kin-src", "random-src"):
-        assert demo.scores[name].min() >= 0
-        assert demo.scores[name].max() <= 1
-    for name in LEXICAL:
-        assert demo.scores[name].min() >= 0
-        assert demo.scores[name].max() <= 100
-    assert demo.scores["edit-rate-refA"].min() >= 0
 
 
 def test_every_system_has_clear_and_unclear_differences(demo):
@@ -218,46 +109,6 @@ def test_agreement_with_mqm_is_realistic(demo):
     for name in LEXICAL:
         assert found[name] == pytest.approx(0.225, abs=0.05)
     assert abs(found["random-src"]) < 0.03
-
-
-@pytest.mark.parametrize("seed", [1, 2, 3])
-def test_the_order_of_agreement_does_not_hang_on_the_seed(seed):
-    found = agreement(simulate(np.random.default_rng(seed)))
-    good, lexical = min(found[name] for name in GOOD), [found[name] for name in LEXICAL]
-    assert good > found[FAIR] > max(lexical)
-    assert min(lexical) > abs(found["random-src"])
-
-
-def test_the_edit_rate_runs_the_other_way(demo):
-    assert agreement(demo)["edit-rate-refA"] < -0.15
-    assert agreement(demo, "da")["edit-rate-refA"] < 0
-
-
-def test_the_twins_are_nearly_the_same(demo):
-    first, second = (demo.scores[name] for name in GOOD)
-    assert np.corrcoef(first.ravel(), second.ravel())[0, 1] > 0.97
-    assert not np.array_equal(first, second)
-
-
-def test_the_corpus_score_is_not_the_mean(demo):
-    assert set(demo.system_scores) == {"overlap-refA"}
-    mean = demo.scores["overlap-refA"].mean(axis=1)
-    official = demo.system_scores["overlap-refA"]
-    assert np.abs(official - mean).min() > 0.5
-    assert (np.argsort(official) != np.argsort(mean)).any()
-    assert np.corrcoef(official, mean)[0, 1] > 0.8
-
-
-def test_kin_favours_its_family(demo):
-    def standardised(name: str) -> np.ndarray:
-        means = judged(demo.scores[name]).mean(axis=1)
-        result: np.ndarray = (means - means.mean()) / means.std()
-        return result
-
-    excess = standardised("kin-src") - standardised("mqm")
-    family = np.arange(12) % 3 == 1
-    assert excess[family].min() > 0.3
-    assert excess[family].mean() - excess[~family].mean() > 1
 
 
 # The sentences with entities
@@ -340,23 +191,6 @@ def test_systems_behave_as_described():
     assert kinds["copycat"] == {"copied"}
 
 
-def test_the_readme_lists_the_same_mistakes():
-    text = (FOLDER / "entities.README.md").read_text(encoding="utf-8")
-
-    def cell(value: str) -> str:
-        return f" `{value}` ".replace("\u00a0", " ") if value else "  "
-
-    expected = [
-        f"| {line['seg']} | {system} | {kind} |" + "|".join(map(cell, forms)) + "|"
-        for line in sentences()
-        for system, mistakes in line["mistakes"].items()
-        for kind, *forms in mistakes
-    ]
-    table = [row for row in text.splitlines() if row.startswith("| ") and "-en." in row]
-    table += [row for row in text.splitlines() if row.startswith("| en-de.")]
-    assert table == expected
-
-
 def test_the_shipped_verdicts_are_those_of_the_fixed_seed(demo):
     with gzip.open(FOLDER / judges.VERDICTS_FILE, "rt", encoding="utf-8", newline="") as file:
         found = list(csv.reader(file))
@@ -364,15 +198,6 @@ def test_the_shipped_verdicts_are_those_of_the_fixed_seed(demo):
     assert found[0] == list(judges.HEADER)
     # The last two are lengths, which are those of the texts (tests/demo).
     assert [row[:-2] for row in found[1:]] == [[str(cell) for cell in row[:-2]] for row in drawn]
-
-
-def test_what_was_liked_for_its_length_is_long(demo):
-    with gzip.open(FOLDER / judges.VERDICTS_FILE, "rt", encoding="utf-8", newline="") as file:
-        found = list(csv.DictReader(file))
-    drawn = list(judges.verdicts(demo, np.random.default_rng(judges.SEED)))
-    wished = [row[-2] - row[-1] for row in drawn]
-    there = [int(row["chars_left"]) - int(row["chars_right"]) for row in found]
-    assert np.corrcoef(np.sign(wished), np.sign(there))[0, 1] > 0.3
 
 
 def test_one_judge_is_careful_and_one_picks_what_stands_left(demo):

@@ -7,14 +7,9 @@ from pathlib import Path
 import pytest
 
 from make_base.choice import Candidate, is_taken
-from make_base.cities import contested, is_safe, is_told, labels, names, translations
-from make_base.demonyms import WrittenDemonyms, adjectives
-from make_base.inflection import forms
-from make_base.names import Row, choose, known, read
-from make_base.states import is_taken as is_state
-from make_base.states import matched
+from make_base.demonyms import WrittenDemonyms
+from make_base.names import Row, choose, read
 from make_base.tables import table
-from steelyard.core.errors import InputError
 from steelyard.kobe.base.codec import Flag, Name
 
 # Dictionaries of thirty languages are loaded for the first of them.
@@ -85,14 +80,6 @@ def test_entities_that_two_languages_name():
     assert list(found) == ["wd:Q1", "wd:Q3"]
 
 
-def test_names_that_many_have_name_nobody():
-    same = [("en", "John Smith", 5), ("ru", "Джон Смит", 5)]
-    known_one = [("en", "John Smith", 22), ("ru", "Джон Смит", 22)]
-    three = {f"Q{i}": ("person", *same) for i in range(3)}
-    assert chosen(**three) == {}
-    assert list(chosen(**three, Q9=("person", *known_one))) == ["wd:Q9"]
-
-
 def test_the_label_is_the_usual_name():
     given = [("en", "Angela Dorothea Merkel", 21), ("en", "Angela Merkel", 21),
              ("en", "Angela Kasner", 21), ("fr", "Angela Merkel", 21), ("mul", "Angela Merkel", 21),
@@ -104,25 +91,6 @@ def test_the_label_is_the_usual_name():
         ("en", "Angela Merkel"), ("mul", "Angela Merkel"), ("ru", "Ангела Меркель"),
     }  # fmt: skip
     assert Name("fr", "Angela Merkel", int(Flag.LABEL)) not in found  # the unstated one serves
-
-
-def test_a_language_whose_usual_name_is_not_taken_has_none():
-    given = [("en", "Yao Ming", 9), ("zh", "姚明", 9), ("ru", "Яо Мин", 9)]
-    (thing,) = chosen(Q1=("person", *given)).values()
-    assert {name.lang for name in thing.names["xfactr"]} == {"en", "ru"}
-
-
-def test_single_words_need_a_counterpart():
-    given = [("en", "Boris Gold", 22), ("ru", "Борис Голд", 22), ("ru", "Голд", 22)]
-    (thing,) = chosen(Q1=("person", *given)).values()
-    assert "Голд" not in {name.text for name in thing.names["xfactr"]}
-
-
-def test_counts_of_sources_are_put_on_one_scale():
-    wikipedias = [Row("en", "x", 130, ("everypolitician",))]
-    languages = [Row("en", "x", 22, ("xfactr",))]
-    assert known(wikipedias) == pytest.approx(known(languages), rel=0.02)
-    assert known([Row("en", "x", 73, ("nsi",))]) == 12
 
 
 def test_share_alike_rows_are_never_read(tmp_path: Path):
@@ -139,90 +107,7 @@ def test_share_alike_rows_are_never_read(tmp_path: Path):
 # -- places
 
 
-def test_alternate_names_of_cities():
-    topeka = {
-        "geonameid": 1,
-        "name": "Topeka",
-        "population": 125_000,
-        "alternatenames": ["Google", "Topyka", "TOP", "topeka", "Топика", "Venice"],
-    }
-    venice = {"geonameid": 2, "name": "Venice", "population": 51_000, "alternatenames": []}
-    stated = {1: [("de", "Topeka"), ("ja", "トピカ")]}
-    owners = labels([topeka, venice], stated)
-    found = names(topeka, stated, owners)
-    assert {(n.lang, n.text) for n in found} == {
-        ("mul", "Topeka"), ("mul", "Topyka"), ("mul", "Топика"), ("de", "Topeka"), ("ja", "トピカ"),
-    }  # fmt: skip
-    assert all(bool(n.flags & Flag.LABEL) == (n.lang != "mul" or n.text == "Topeka") for n in found)
-
-
-def test_the_name_of_another_city_is_that_one_s():
-    owners = {"washington": 67_000, "salem": 164_000}
-    assert is_safe("Washington", ["Washington D.C."], 690_000, owners)
-    assert not is_safe("Washington", ["Washington D.C."], 100_000, owners)
-    assert not is_safe("Salem", ["Jerusalem"], 900_000, owners)
-
-
-def test_a_label_is_stated_where_another_place_states_it():
-    own = [
-        Name("mul", "Washington", 16),
-        Name("en", "Washington D.C.", 16),
-        Name("pl", "Waszyngton"),
-    ]
-    stated = {"washington": {"en", "cs", "pl"}}
-    found = set(contested("Washington", own, stated))
-    assert found == {Name("cs", "Washington"), Name("en", "Washington")}  # Poles have another name
-    assert list(contested("Lage", [], {"lage": {"en"}})) == []
-
-
-def test_cities_that_are_words():
-    lage = {"geonameid": 3, "name": "Lage", "population": 35_000, "alternatenames": []}
-    assert names(lage, {3: [("de", "Lage"), ("ru", "Лаге")]}, {}) == [
-        Name("ru", "Лаге", int(Flag.LABEL))
-    ]
-    assert is_told("Essen", "de", 580_000)
-
-
-def test_missing_translations_are_said(tmp_path):
-    with pytest.raises(InputError, match=r"has no geonames\.mo in it: expected the locales"):
-        translations(tmp_path)
-
-
-def test_states():
-    assert is_state(Name("en", "Texas"))
-    assert is_state(Name("de", "Bayern"))
-    assert not is_state(Name("fr", "Centre"))
-    own = {"US-TX": [Name(lang, "Texas") for lang in ("en", "fr", "de")]}
-    item = ("state", rows(("en", "Texas", 20), ("fr", "Texas", 20), ("de", "Texas", 20)))
-    assert matched(own, {"Q1439": item}) == {"US-TX": "Q1439"}
-    assert matched(own, {"Q1439": ("state", item[1][:2])}) == {}
-    assert matched(own, {"Q1439": item, "Q2": item}) == {}
-
-
 # -- demonyms
-
-
-def test_forms_of_demonyms():
-    assert "britischem" in forms("britisch", "de")
-    assert {"libysche", "libyschen"} < set(forms("libysch", "de"))
-    assert {"американскую", "американских"} < set(forms("американский", "ru"))
-    assert {"americké", "američtí"} < set(forms("americký", "cs"))
-    assert forms("British", "en") == ["British"]
-    assert forms("German", "en") == ["German", "Germans"]
-
-
-def test_adjectives_of_currencies():
-    data = {
-        "territories": {"LY": "Libya", "FR": "France", "CH": "Switzerland", "SD": "Sudan",
-                        "SS": "South Sudan", "GN": "Guinea", "BI": "Burundi"},
-        "currency_names": {"LYD": "Libyan dinar", "FRF": "French franc", "CHF": "Swiss franc",
-                           "SDG": "Sudanian pound", "SSP": "South Sudanian pound",
-                           "GNF": "Guinean franc", "BIF": "Burundian franc"},
-    }  # fmt: skip
-    assert adjectives(data, "en") == {
-        ("iso:LY", "en", "Libyan"), ("iso:SD", "en", "Sudanian"), ("iso:GN", "en", "Guinean"),
-        ("iso:BI", "en", "Burundian"),
-    }  # fmt: skip
 
 
 def test_demonyms_are_names_of_countries():

@@ -14,10 +14,9 @@ from steelyard.cli.output import emit, shown_progress
 from steelyard.cli.params import (
     SUFFIXES,
     TABLES,
-    FileName,
     OutputOptions,
+    arguments,
     as_object,
-    need_inputs,
     settled_options,
 )
 from steelyard.core.errors import UsageError
@@ -62,7 +61,7 @@ class CheckOptions(Options):
         "steelyard check src.de new.en --out findings.sarif",
     ),
 )
-@click.argument("inputs", nargs=-1, type=FileName(), metavar="INPUT...")
+@arguments()
 @as_object("how", CheckOptions)
 @partial(settled_options, suffixes=tuple(dict.fromkeys((*SUFFIXES, *TABLES, "sarif"))))
 def check(inputs: tuple[str, ...], how: CheckOptions, output: OutputOptions) -> None:
@@ -74,7 +73,6 @@ def check(inputs: tuple[str, ...], how: CheckOptions, output: OutputOptions) -> 
     """
     from steelyard.scoring.check import check as check_texts
 
-    need_inputs(inputs, "steelyard check src.de new.en")
     with shown_progress("checking", output):
         result = check_texts(
             list(inputs) if len(inputs) > 1 else inputs[0],

@@ -21,12 +21,13 @@ from steelyard.cli.output import (
     write_figures,
 )
 from steelyard.cli.params import (
-    FileName,
     InputOptions,
     Names,
     Numbers,
     OutputOptions,
     TextOptions,
+    arguments,
+    details_option,
     figure_options,
     from_fields,
     given,
@@ -67,7 +68,6 @@ PLOTS = (
 PAIR_PLOTS = ("density", "differences", "wins")
 _SIDES = ("left", "right", "outcome")
 _OUTCOMES = ("words", "swapped")  # how outcomes are read
-_WARNINGS = 3  # that a terminal shows without --details
 # The card's tests are its own, on two systems and two-sided.
 _NOT_ON_THE_CARD = frozenset(
     (
@@ -111,7 +111,7 @@ _NOT_OF_SEVERAL = frozenset(
         "steelyard compare new.en old.en --ref ref.en --metrics bleu,chrf",
     ),
 )
-@click.argument("inputs", nargs=-1, type=FileName(), metavar="INPUT...")
+@arguments(required=False)
 @click.option("--score", type=Names(), help="Compare by this score, or by several of them.")
 @from_fields(CompareOptions, "by", "autorank", "tests")
 @click.option("--pair", type=Names(), metavar="A,B", help="The decision card of two systems.")
@@ -119,13 +119,13 @@ _NOT_OF_SEVERAL = frozenset(
 @from_fields(CompareOptions, *RankOptions.declared(), *PairOptions.declared())
 @click.option(
     "--battles",
-    type=FileName(),
+    type=click.Path(),
     metavar="LOG",
     help="Rank by a log of battles, or by a folder of logs, instead of scores.",
 )
 @from_fields(BattleOptions, *_SIDES, *_OUTCOMES, "scale")
 @click.option("--k", "pass_k", type=Numbers(int), help="Of repeated runs: pass@k and pass^k.")
-@click.option("--details", is_flag=True, help="Print all columns, notes, sentences and warnings.")
+@details_option
 @click.option("--pairwise", is_flag=True, help="Print a table of all pairs, too.")
 @plot_option(PLOTS, f"; with --pair: {' '.join(PAIR_PLOTS)}")
 @text_options
@@ -155,7 +155,7 @@ def compare(
         for option in _SIDES:
             if settings[option] is not None:
                 raise UsageError(f"--{option} names a column of a log: --battles LOG is missing")
-        need_inputs(inputs, "steelyard compare scores.csv --score chrF")
+        need_inputs(inputs)
         with (
             shown_progress("scoring" if texts.asks else "reading", output),
             keeping_runs() as runs,
@@ -184,12 +184,11 @@ def compare(
     if repeats is not None:
         shown += [repeats.table()] if settings["pass_k"] else ["\n".join(repeats.sentences())]
     emit(
-        result if details or output.json else _with_few_warnings(result),
+        result,
         tables,
         output,
         words=result.words().sentences() if details else None,
         shown=tables if details else shown,
-        says_read=False if details else None,
         then=then(),
         more=None if repeats is None else {"repeats": plain(repeats)},
     )
@@ -258,15 +257,6 @@ def _with_items(es: EvalSet, held: Inputs) -> EvalSet:
             f"--systems {','.join(scores[:2])} if these are systems"
         )
     return es
-
-
-def _with_few_warnings(result: Any) -> Any:
-    """Return a result with the warnings that change what somebody does, at most three."""
-    warnings = result.warnings
-    if len(warnings) > _WARNINGS:
-        rest = f"{len(warnings) - _WARNINGS + 1} more warnings: --details shows all"
-        warnings = [*warnings[: _WARNINGS - 1], rest]
-    return replace(result, warnings=tuple(warnings))
 
 
 def _scores(es: EvalSet, settings: dict[str, Any]) -> tuple[str, ...]:

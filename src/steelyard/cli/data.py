@@ -15,13 +15,12 @@ from steelyard.cli.flags import spoken
 from steelyard.cli.group import ANY, JUDGED, LazyGroup
 from steelyard.cli.output import emit, progress_of
 from steelyard.cli.params import (
-    FileName,
     InputOptions,
     Names,
     OutputOptions,
+    arguments,
     as_object,
     input_options,
-    need_inputs,
     output_options,
     settled_options,
 )
@@ -45,7 +44,7 @@ _TAKEN_BY = {
     "Bitext": ("check", "data"),
 }
 _WITHOUT_RANDOM = partial(output_options, unused=("seed", "out"))
-_INPUTS = click.argument("inputs", nargs=-1, type=FileName(), metavar="INPUT...")
+_INPUTS = arguments()
 _METRICS = click.option(
     "--metrics",
     type=Names(),
@@ -83,7 +82,6 @@ def info(
     from steelyard.data.overview import overview
     from steelyard.data.selection import with_metrics
 
-    need_inputs(inputs)
     verdicts = _verdicts(inputs, options)
     if verdicts is not None:
         _show_verdicts(inputs[0], verdicts, output)
@@ -312,7 +310,7 @@ class ConvertOptions(Options):
         "steelyard data convert arena.jsonl battles.csv --to battles",
     ),
 )
-@click.argument("inputs", nargs=-1, type=FileName(), metavar="IN... OUT")
+@arguments("IN... OUT")
 @as_object("how", ConvertOptions)
 @_METRICS
 @input_options
@@ -379,7 +377,6 @@ def check(
     from steelyard.data import linting
     from steelyard.data.selection import with_metrics
 
-    need_inputs(inputs)
     es = with_metrics(options.load(inputs), only=metrics)
     findings = [replace(f, message=spoken(f.message)) for f in linting.check(es)]
     counts = Counter(f.severity for f in findings)

@@ -21,7 +21,6 @@ from steelyard.core.table import Table
 
 if TYPE_CHECKING:
     from steelyard.data.evalset import EvalSet
-    from steelyard.data.judgements import Ratings
     from steelyard.kobe.report import KobeReport
 
 _OPENING = (
@@ -70,6 +69,7 @@ def demo(how: DemoOptions, output: OutputOptions) -> None:
     from steelyard.comparison.run import compare
     from steelyard.data.overview import overview
     from steelyard.demo import embedded
+    from steelyard.human.run import human_scores
     from steelyard.judging.report import judge
     from steelyard.metaevaluation.run import meta_evaluate
     from steelyard.report.explorer import with_ratings
@@ -80,6 +80,7 @@ def demo(how: DemoOptions, output: OutputOptions) -> None:
         report_progress(0, 5)
         view = overview(es, "mqm")
         compared = compare(es, "mqm", rng=output.seed)
+        rated = human_scores(embedded.ERRORS, protocol="mqm", rng=output.seed)
         report_progress(1, 5)
         weighed = meta_evaluate(es, "mqm", significance=True, rng=output.seed)
         report_progress(3, 5)
@@ -89,7 +90,8 @@ def demo(how: DemoOptions, output: OutputOptions) -> None:
         report_progress(5, 5)
     result: dict[str, Any] = {"warnings": [*view.warnings, *weighed.warnings]}
     if output.json or output.out is not None:
-        results = {"data": view, "compare": compared, "meta": weighed, "judge": judged}
+        results = {"data": view, "human": rated, "compare": compared, "meta": weighed}
+        results["judge"] = judged
         results |= {} if entities is None else {"kobe": entities}
         result |= {name: each.to_dict() for name, each in results.items()}
         result["sentences"] = embedded.entity_counts()
@@ -116,9 +118,9 @@ def demo(how: DemoOptions, output: OutputOptions) -> None:
     blocks = [
         *_part("What is in the data?", f"steelyard data info {_INPUTS}", [counts]),
         *_part(
-            "Which errors did experts mark?",
+            "What do the errors say that experts marked?",
             "steelyard human errors.jsonl.gz --protocol mqm",
-            _marked(next(iter(es.ratings.values()))),
+            rated.answer(),
         ),
         *_part(
             "Which system is best?",
@@ -172,25 +174,6 @@ def _part(
         rows = table.rows[:_ROWS]
         part.append(replace(table, title="", rows=rows, notes=(), rules=frozenset()))
     return part
-
-
-def _marked(ratings: Ratings) -> list[str]:
-    """Count the errors that experts marked."""
-    lists = [errors or () for errors in ratings.errors or ()]
-    outputs = list(zip(ratings.system.tolist(), ratings.segment.tolist(), strict=True))
-    # What several raters marked is one error, and major if one of them says so.
-    severities: dict[Any, set[str | None]] = {}
-    for output, errors in zip(outputs, lists, strict=True):
-        for error in errors:
-            span = (output, error.start, error.end, error.in_source)
-            severities.setdefault(span, set()).add(error.severity)
-    major = sum("major" in each for each in severities.values())
-    counts = (
-        f"{len(ratings.raters)} experts marked {len(severities):,} errors in "
-        f"{len(set(outputs)):,} outputs, {major:,} of them major. A major error costs 5, a minor "
-        "one 1, a comma 0.1; mqm is minus the cost."
-    )
-    return [counts]
 
 
 def _entities(es: EvalSet) -> tuple[KobeReport | None, list[str]]:

@@ -11,7 +11,6 @@ from steelyard.cli import proposals
 from steelyard.cli.group import SCORES, command
 from steelyard.cli.output import emit, shown_progress
 from steelyard.cli.params import (
-    FileName,
     InputOptions,
     Known,
     Names,
@@ -35,8 +34,8 @@ from steelyard.core.errors import UsageError
         "steelyard gate before.csv after.csv --min-delta 0.01 --summary gate.md",
     ),
 )
-@click.argument("baseline", type=FileName())
-@click.argument("candidate", type=FileName())
+@click.argument("baseline", type=click.Path())
+@click.argument("candidate", type=click.Path())
 @click.option("--score", type=Names(), help="The score, or several that must all pass.")
 @click.option("--min-delta", type=float, metavar="D", help="Pass if better by more than D. [0]")
 @click.option("--max-loss", type=float, metavar="L", help="Pass if worse by less than L.")
@@ -53,11 +52,11 @@ from steelyard.core.errors import UsageError
 )
 @from_fields(CompareOptions, "unit")
 @click.option(
-    "--summary", type=FileName(), metavar="FILE.md", help="Write a summary for a pull request."
+    "--summary", type=click.Path(), metavar="FILE.md", help="Write a summary for a pull request."
 )
 @click.option(
     "--record",
-    type=FileName(),
+    type=click.Path(),
     metavar="FILE.parquet",
     help="Keep the baseline; if the file exists, refuse a test set that has changed.",
 )

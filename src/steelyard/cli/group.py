@@ -8,14 +8,11 @@ import textwrap
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from functools import partial
 from importlib import import_module
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import click
 
 from steelyard.core.errors import hint
-
-if TYPE_CHECKING:
-    from click.shell_completion import CompletionItem
 
 _WIDEST, _NARROWEST = 100, 40  # columns of help
 _NAMES = 26  # columns of the names of options
@@ -270,18 +267,6 @@ class LazyGroup(click.Group):
             names = self.about()
             raise click.UsageError(f"no command '{args[0]}'; {hint(args[0], names, self.also)}")
         return super().resolve_command(ctx, args)
-
-    def shell_complete(self, ctx: click.Context, incomplete: str) -> list[CompletionItem]:
-        """Complete the name of a command without importing any."""
-        from click.shell_completion import CompletionItem
-
-        if incomplete.startswith("-"):
-            return click.Command.shell_complete(self, ctx, incomplete)
-        return [
-            CompletionItem(name, help=about)
-            for name, about in self.about().items()
-            if name.startswith(incomplete)
-        ]
 
     def get_help(self, ctx: click.Context) -> str:
         """Lay the help out for this terminal."""

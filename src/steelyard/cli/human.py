@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -13,19 +13,20 @@ from steelyard.cli import proposals
 from steelyard.cli.group import RATINGS, command
 from steelyard.cli.output import emit, plot_option, wanted_figures, write_figures
 from steelyard.cli.params import (
-    COLUMNS,
     FIGURES,
+    ROWS,
     SUFFIXES,
     TABLES,
-    FileName,
     Known,
     OutputOptions,
-    Pair,
+    arguments,
+    details_option,
     from_fields,
     not_an_input,
     output_options,
 )
 from steelyard.core.errors import UsageError
+from steelyard.core.options import Options, option
 from steelyard.formats import files
 from steelyard.human.options import PROTOCOLS, HumanOptions
 
@@ -33,6 +34,18 @@ if TYPE_CHECKING:
     from steelyard.human.results import HumanScores
 
 PLOTS = ("ranking", "severity", "agreement", "rankings")  # what report.figures.human draws
+
+
+@dataclass(frozen=True, kw_only=True)
+class _Files(Options):
+    """What is written beside the result."""
+
+    pairs: Path | None = option(
+        "file", None, "Write the outcomes of pairs, as a battle log (darr, rr).", metavar="FILE"
+    )
+    ranks: Path | None = option(
+        "file", None, "Write ranks as scores of systems, which meta reads.", metavar="FILE"
+    )
 
 
 @command(
@@ -51,7 +64,7 @@ PLOTS = ("ranking", "severity", "agreement", "rankings")  # what report.figures.
         "steelyard human esa.csv texts.jsonl --protocol esa --preset wmt24",
     ),
 )
-@click.argument("inputs", nargs=-1, type=FileName(), metavar="RATINGS...")
+@arguments("RATINGS...")
 @click.option(
     "--protocol",
     type=Known(PROTOCOLS),
@@ -59,28 +72,9 @@ PLOTS = ("ranking", "severity", "agreement", "rankings")  # what report.figures.
     "of direct assessment. By default what the ratings tell.",
 )
 @from_fields(HumanOptions)
-@click.option(
-    "--pairs",
-    type=click.Path(path_type=Path, dir_okay=False),
-    metavar="FILE",
-    help="Write the pairwise outcomes, as a battle log (darr, rr).",
-)
-@click.option(
-    "--ranks",
-    type=click.Path(path_type=Path, dir_okay=False),
-    metavar="FILE",
-    help="Write ranks as scores of systems for meta: clusters as ranks with ties, fuzzy ranks.",
-)
-@click.option(
-    "--where",
-    type=Pair(),
-    multiple=True,
-    help="Keep only rows with this value (repeatable).",
-)
-@COLUMNS
-@click.option(
-    "--details", is_flag=True, help="Also print raters, agreement, errors and further tables."
-)
+@from_fields(_Files)
+@ROWS
+@details_option
 @plot_option(PLOTS)
 @partial(output_options, suffixes=tuple(dict.fromkeys((*SUFFIXES, *TABLES, *FIGURES))))
 def human(

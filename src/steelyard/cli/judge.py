@@ -15,17 +15,17 @@ from steelyard.cli import proposals
 from steelyard.cli.group import VERDICTS, LazyGroup, Question
 from steelyard.cli.output import emit, plot_option, wanted_figures, write_figures
 from steelyard.cli.params import (
-    COLUMNS,
     FIGURES,
+    ROWS,
     SUFFIXES,
     TABLES,
     F,
-    FileName,
     Known,
     OutputOptions,
     Pair,
+    arguments,
+    details_option,
     from_fields,
-    need_inputs,
     output_options,
     settled_options,
 )
@@ -57,7 +57,6 @@ _OWN = click.option(
     metavar="JUDGE=PATTERN",
     help="Systems of a judge's family, such as 'gpt-4=gpt-*|o1-*' (repeatable).",
 )
-_DETAILS = click.option("--details", is_flag=True, help="Print all tables and sentences.")
 
 
 class _Usage(Question):
@@ -113,11 +112,9 @@ def _question(
         names.remove("judges")
     declared = ReadOptions.declared()
     parts: list[Callable[[Any], Any]] = [
-        click.argument("inputs", nargs=-1, type=FileName(), metavar=files),
+        arguments(files),
         from_fields(options, *(name for name in names if name in declared and name != "ignore")),
-        click.option("--where", type=Pair(), multiple=True,
-                     help="Keep only rows with this value (repeatable)."),
-        COLUMNS,
+        ROWS,
         from_fields(options, "ignore", *(name for name in names if name not in declared)),
     ]  # fmt: skip
     if issubclass(options, FamilyOptions):
@@ -145,7 +142,7 @@ def _question(
     },
     cls=_Usage,
 )
-@_DETAILS
+@details_option
 @click.option(
     "--require",
     multiple=True,
@@ -178,7 +175,6 @@ def card(
     from steelyard.judging.report import EXIT_UNDECIDED
     from steelyard.judging.report import judge as compare_judges
 
-    need_inputs(inputs, "steelyard judge verdicts.csv --human expert")
     plots = wanted_figures(settings.pop("plot"), output, PLOTS)
     report = compare_judges(*inputs, require=require, **settings)
     output = write_figures(plots, report.plot, output)
@@ -213,7 +209,7 @@ def _next(report: JudgeReport) -> str | None:
     "steelyard judge bias battles.csv --human vote --by language --own 'gpt-4=gpt-*'",
     headings={"What to look at": "by unit level details"},
 )
-@_DETAILS
+@details_option
 @settled_options
 def bias(inputs: tuple[str, ...], output: OutputOptions, *, details: bool, **settings: Any) -> None:
     """Measure what biases judges beyond annotators: position, length, their own family, covariates.
@@ -223,7 +219,6 @@ def bias(inputs: tuple[str, ...], output: OutputOptions, *, details: bool, **set
     """
     from steelyard.judging.bias import judge_bias
 
-    need_inputs(inputs, "steelyard judge bias battles.csv --human vote")
     report = judge_bias(*inputs, **settings)
     words, tables = report.sentences if details else report.answer(), report.tables()
     emit(report, tables, output, words=words, shown=tables if details else tables[:1])
@@ -245,7 +240,6 @@ def correct(inputs: tuple[str, ...], output: OutputOptions, **settings: Any) -> 
     """
     from steelyard.judging.correction import correct as run
 
-    need_inputs(inputs, "steelyard judge correct verdicts.csv --human expert --judge gpt")
     result = run(*inputs, rng=output.seed, **settings)
     emit(result, [result.table()], output, shown=result.pieces())
 
@@ -270,7 +264,6 @@ def plan(inputs: tuple[str, ...], output: OutputOptions, **settings: Any) -> Non
     from steelyard.formats import tables
     from steelyard.judging.plan import plan_labels
 
-    need_inputs(inputs, "steelyard judge plan verdicts.csv --human expert --judge gpt")
     result = plan_labels(*inputs, rng=output.seed, **settings)
     out, wrote, then = output.out, [], None
     if out is not None and files.suffix(out) in TABLES and result.rows is not None:

@@ -16,13 +16,11 @@ from steelyard.cli.group import TEXTS, LazyGroup
 from steelyard.cli.output import emit, progress_of
 from steelyard.cli.params import (
     TABLES,
-    FileName,
     InputOptions,
-    Known,
     OutputOptions,
+    arguments,
     as_object,
     input_options,
-    need_inputs,
     settled_options,
     with_languages,
 )
@@ -327,24 +325,13 @@ def _show_entity(base: KnowledgeBase, id_: str, output: OutputOptions) -> None:
 )
 @click.argument("line", metavar="TEXT")
 @click.option("--lang", required=True, metavar="CODE", help="Language of the text.")
-@click.option("--other", metavar="CODE", help="Only entities that have names in this language too.")
-@click.option(
-    "--tier",
-    type=Known(("core", "concept", "all")),
-    default="all",
-    show_default=True,
-    help="Names and values, or common nouns only.",
-)
 @_BASE
 @settled_options
-def link(
-    line: str, lang: str, other: str | None, tier: str, base: str | None, output: OutputOptions
-) -> None:
+def link(line: str, lang: str, base: str | None, output: OutputOptions) -> None:
     """Show the entities of TEXT; - reads lines from standard input."""
     from steelyard.kobe.linking.linker import make_linker
-    from steelyard.kobe.options import TIERS
 
-    linker = make_linker(_folder(base), TIERS if tier == "all" else (tier,))
+    linker = make_linker(_folder(base))
     lines = sys.stdin.read().splitlines() if line == "-" else [line]
     mentions: list[dict[str, Any]] = [
         {
@@ -359,7 +346,7 @@ def link(
             "rule": m.rule,
             "candidates": [linker.name(c) for c in m.readings],
         }
-        for number, linked in enumerate(_linked(linker, lines, lang, other or lang), 1)
+        for number, linked in enumerate(_linked(linker, lines, lang), 1)
         for m in linked
     ]
     shown = ("line", "start", "end", "text", "id", "label", "category", "rule")
@@ -374,14 +361,12 @@ def link(
     emit(result, [table], output, words=words, shown=[table] if mentions else [])
 
 
-def _linked(
-    linker: DictionaryLinker, texts: list[str], lang: str, other: str
-) -> Sequence[Mentions]:
+def _linked(linker: DictionaryLinker, texts: list[str], lang: str) -> Sequence[Mentions]:
     """Link texts, also with names that the base does not know."""
     from steelyard.kobe.linking.linker import name_tier
 
-    mentions = linker.link(texts, lang, other)
-    tier = name_tier(linker, lang, other)
+    mentions = linker.link(texts, lang, lang)
+    tier = name_tier(linker, lang, lang)
     if tier is None:
         return mentions
     return [tier.mentions(*pair) for pair in zip(texts, mentions, strict=True)]
@@ -406,7 +391,7 @@ class AnnotateOptions(Options):
         "steelyard kb annotate texts.jsonl --lp de-en --ref refB --out links.jsonl --force",
     ),
 )
-@click.argument("inputs", nargs=-1, type=FileName(), metavar="TEXTS...")
+@arguments("TEXTS...")
 @as_object("how", AnnotateOptions)
 @_BASE
 @input_options
@@ -428,7 +413,6 @@ def annotate(
     from steelyard.kobe.base.knowledge import KnowledgeBase
     from steelyard.kobe.metric import annotate as annotations_of
 
-    need_inputs(inputs, "steelyard kb annotate texts.jsonl --out links.jsonl --lp de-en")
     if output.out is None:
         raise UsageError("--out is missing: the file to write links into, such as links.jsonl")
     options = with_languages(options, how.src_lang, how.tgt_lang)

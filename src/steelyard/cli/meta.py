@@ -22,11 +22,11 @@ from steelyard.cli.output import (
     write_figures,
 )
 from steelyard.cli.params import (
-    FileName,
     InputOptions,
     Known,
     Names,
     OutputOptions,
+    arguments,
     figure_options,
     from_fields,
     given,
@@ -56,9 +56,6 @@ _NOT_BY_DOMAIN = frozenset(
 _NOT_IN_PROTOCOLS = _NOT_BY_DOMAIN.union(
     ["by", "level", "group_by", "corpus", "refs", "sees", "drop_metrics"]
 )
-# Of the meta-metrics, those that a shell completes.
-COMPLETED = ("spa", "pa", "pearson", "spearman", "kendall-b", "kendall-c", "acc-eq", "tau-eq",
-             "pdp", "kendall-like")  # fmt: skip
 # What report.figures.meta draws of one set, and of a protocol.
 PLOTS = (
     "forest", "pvalues", "comparison", "side-by-side", "calibration", "scatter",
@@ -83,9 +80,9 @@ PROTOCOL_PLOTS = ("leaderboard", "comparison")
         "steelyard meta --preset wmt26 annotations.jsonl metric-a.jsonl metric-b.jsonl",
     ),
 )
-@click.argument("inputs", nargs=-1, type=FileName(), metavar="INPUT...")
+@arguments(required=False)
 @from_fields(MetaOptions, "metrics", "level")
-@click.option("--by", type=Names(COMPLETED), default=",".join(DEFAULT), show_default=True,
+@click.option("--by", type=Names(), default=",".join(DEFAULT), show_default=True,
               help="Meta-metrics: spa pa pearson spearman kendall-b kendall-c acc-eq tau-eq pdp "
               "kendall-like and other Kendall variants.")  # fmt: skip
 @from_fields(MetaOptions, "group_by", "significance", "scheme", "correction", "alternative",
@@ -160,7 +157,7 @@ def meta(
     shown = replace(shown, notes=tuple(map(spoken, shown.notes)))
     brief = not (request.details or output.json or str(output.out or "").endswith(".json"))
     emit(few_warnings(result) if brief else result, [table], write_figures(plots, draw, output),
-         shown=[shown], then=_next(asked, es), says_read=True if es is None else None)  # fmt: skip
+         shown=[shown], then=_next(asked, es), says_read=es is None)  # fmt: skip
 
 
 def _metrics_task(

@@ -45,7 +45,7 @@ def emit(  # noqa: PLR0913 - every option has a default
     draw: Callable[[], Any] | None = None,
     words: Sequence[str] | None = None,
     shown: Sequence[Table | str] | None = None,
-    says_read: bool | None = False,
+    says_read: bool = False,
     wrote: Sequence[Path | str] = (),
     then: str | None = None,
     table_file: str = "FILE.csv",
@@ -64,6 +64,9 @@ def emit(  # noqa: PLR0913 - every option has a default
     summary: Sequence[str] = words or ()
     if words is None and isinstance(result, Result):
         words, summary = result.answer(), result.words().sentences()
+    pieces = list(tables if shown is None else shown)
+    if isinstance(result, Result):
+        tables, pieces = result.signed(tables), result.signed(pieces)
     words, summary = ([spoken(text) for text in texts] for texts in (words or (), summary))
     warnings, read = _origin(result)
     guessed = tuple(_guessed(read))
@@ -81,7 +84,7 @@ def emit(  # noqa: PLR0913 - every option has a default
         then = None
     else:
         screen = replace(_screen(sys.stdout), whole=_WHOLE.format(table_file))
-        text = result_text(words, tables if shown is None else shown, screen)
+        text = result_text(words, pieces, screen)
         if text:
             click.echo(text, color=screen.colour or None)
         printed = {_bare(text) for text in words}
@@ -116,7 +119,10 @@ def _headed(result: Any, words: Sequence[str], warnings: Sequence[str]) -> dict[
         "summary": list(words),
     }
     facts = result if isinstance(result, Mapping) else result.to_dict()
-    return {**head, **facts, "warnings": list(warnings)}
+    made = {**head, **facts, "warnings": list(warnings)}
+    made.setdefault("read", [])
+    made.setdefault("provenance", None)
+    return made
 
 
 def _bare(text: str) -> str:
@@ -238,7 +244,7 @@ def plot_option(names: Sequence[str], more: str = "") -> Callable[[F], F]:
     """Add ``--plot``; ``names`` are those of the command's figures, shown in its help."""
     return click.option(
         "--plot",
-        type=Names(names),
+        type=Names(),
         help="Figures to draw into --out FILE.png (.svg, .pdf), the first by default: "
         f"{' '.join(names)}{more}. Several go to FILE-NAME.png.",
     )
@@ -330,37 +336,23 @@ class _Bar:
 
 @contextmanager
 def progress_of(
-    title: str, output: OutputOptions, *, in_bytes: bool = False, aloud: bool = True
+    title: str, output: OutputOptions, *, in_bytes: bool = False
 ) -> Iterator[Progress | None]:
-    """Yield a function to call with how much is done and how much there is, or None if quiet.
-
-    Where stderr is no terminal, a line says what is done; none unless ``aloud``.
-    """
-    terminal = sys.stderr.isatty()
-    if output.quiet or not (aloud or terminal):
+    """Yield a function to call with how much is done and how much there is; None off a terminal."""
+    if output.quiet or not sys.stderr.isatty():
         yield None
-    elif terminal:
-        bar = _Bar(title, in_bytes=in_bytes, colour=_screen(sys.stderr).colour)
-        try:
-            yield bar.update
-        finally:
-            bar.end()
-    else:
-        started: list[str] = []
-
-        def once(_done: float, total: float | None) -> None:
-            if not started:
-                size = f" ({total:,} bytes)" if total and in_bytes else ""
-                started.append(f"{title}{size} ...")
-                note(started[0], output)
-
-        yield once
+        return
+    bar = _Bar(title, in_bytes=in_bytes, colour=_screen(sys.stderr).colour)
+    try:
+        yield bar.update
+    finally:
+        bar.end()
 
 
 @contextmanager
 def shown_progress(title: str, output: OutputOptions) -> Iterator[None]:
-    """Show, on a terminal, how far the work inside has come."""
-    with progress_of(title, output, aloud=False) as progress, listening(progress):
+    """Show how far the work inside has come."""
+    with progress_of(title, output) as progress, listening(progress):
         yield
 
 

@@ -23,8 +23,6 @@ from steelyard.core.options import Option, Options, flag, names, option, whole
 from steelyard.formats.options import LoadOptions
 
 if TYPE_CHECKING:
-    from click.shell_completion import CompletionItem
-
     from steelyard.data.evalset import EvalSet
     from steelyard.formats.entities import EntityAnnotations
     from steelyard.formats.load import Inputs
@@ -66,56 +64,44 @@ def split_names(text: str) -> tuple[str, ...]:
 
 
 class Names(Parsed):
-    """Names separated by commas; a shell completes some."""
+    """Names separated by commas."""
 
-    def __init__(self, completed: Sequence[str] = ()) -> None:
+    def __init__(self) -> None:
         super().__init__("A,B,...", split_names)
-        self.completed = tuple(completed)
-
-    def shell_complete(
-        self, ctx: click.Context, param: click.Parameter, incomplete: str
-    ) -> list[CompletionItem]:
-        """Complete the last of the names."""
-        from click.shell_completion import CompletionItem
-
-        del ctx, param
-        before, comma, last = incomplete.rpartition(",")
-        matching = (name for name in self.completed if name.startswith(last))
-        return [CompletionItem(f"{before}{comma}{name}") for name in matching]
 
 
-class FileName(click.types.StringParamType):
-    """The name of a file or folder, which a shell completes and whoever reads it checks."""
+def arguments(metavar: str = "INPUT...", *, required: bool = True) -> Callable[[F], F]:
+    """Add the inputs of a command, which are files or folders."""
 
-    name = "file"
+    def check(ctx: click.Context, _param: click.Parameter, value: tuple[str, ...]) -> Any:
+        if required and not ctx.resilient_parsing:
+            need_inputs(value)
+        return value
 
-    def shell_complete(
-        self, ctx: click.Context, param: click.Parameter, incomplete: str
-    ) -> list[CompletionItem]:
-        """Leave it to the shell."""
-        from click.shell_completion import CompletionItem
+    return click.argument("inputs", nargs=-1, type=click.Path(), metavar=metavar, callback=check)
 
-        del ctx, param
-        return [CompletionItem(incomplete, type="file")]
+
+def need_inputs(inputs: tuple[str, ...]) -> None:
+    """Refuse a call without inputs, and show the first example of the command."""
+    if not inputs:
+        command: Any = click.get_current_context().command
+        raise UsageError(f"no input; for example: {command.examples[0]}")
 
 
 class Known(_Choice):
-    """One of some names; ``also`` maps other names that people try to them, for the hint."""
+    """One of some names, or a word that is ``meant`` as one of them."""
 
     def __init__(
-        self,
-        choices: Sequence[str],
-        also: Mapping[str, str] | None = None,
-        meant: Callable[[Any], Any] = lambda value: value,
+        self, choices: Sequence[str], meant: Callable[[Any], Any] = lambda value: value
     ) -> None:
         super().__init__(list(choices))
-        self.also, self.meant = also or {}, meant
+        self.meant = meant
 
     def convert(self, value: Any, param: Any, ctx: Any) -> Any:
         """Accept a name, or refuse it in one line with the nearest one."""
         value = self.meant(value)
         if isinstance(value, str) and value not in self.choices:
-            self.fail(f"no '{value}'; {hint(value, self.choices, self.also)}", param, ctx)
+            self.fail(f"no '{value}'; {hint(value, self.choices)}", param, ctx)
         return value
 
 
@@ -282,10 +268,10 @@ def _type(option: Option) -> Any:
     file = click.Path(path_type=Path, dir_okay=False)
     return {
         "number": Finite(),
-        "names": Names(option.choices),
+        "names": Names(),
         "numbers": Numbers(),
         "wholes": Numbers(int),
-        "source": FileName(),
+        "source": click.Path(),
         "path": click.Path(path_type=Path),
         "file": file,
         "files": file,
@@ -372,7 +358,10 @@ class InputOptions(LoadOptions):
                 raise UsageError(f"{option} applies to scores, not to raw judgements")
 
 
-COLUMNS = from_fields(LoadOptions, "columns")
+ROWS = from_fields(LoadOptions, "where", "columns")  # of raw judgements
+details_option = click.option(
+    "--details", is_flag=True, help="Print all columns, tables, sentences and warnings."
+)
 #: Adds the options of inputs; the command receives them as one ``options``.
 input_options = as_object("options", InputOptions)
 
@@ -478,14 +467,6 @@ def without_part(options: Collection[str], where: str) -> tuple[str, ...]:
     if not flags:
         return ()
     return (f"{', '.join(flags)} {'is' if len(flags) == 1 else 'are'} ignored in {where}",)
-
-
-def need_inputs(
-    inputs: tuple[str, ...], example: str = "steelyard data info scores.csv --human mqm"
-) -> None:
-    """Refuse a call without inputs, with an example instead of a usage line."""
-    if not inputs:
-        raise UsageError(f"no input; for example: {example}")
 
 
 def with_languages(options: InputOptions, src: str | None, tgt: str | None) -> InputOptions:

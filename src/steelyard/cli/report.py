@@ -7,19 +7,16 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
-import click
-
 from steelyard.cli.flags import spoken
 from steelyard.cli.group import JUDGED, command
 from steelyard.cli.output import emit, shown_progress
 from steelyard.cli.params import (
-    FileName,
     InputOptions,
     OutputOptions,
+    arguments,
     as_object,
     from_fields,
     input_options,
-    need_inputs,
     output_options,
 )
 from steelyard.core.errors import UsageError
@@ -64,7 +61,7 @@ class _Files(Options):
         "steelyard report human.csv.gz metrics.csv.gz texts.jsonl --human mqm --out report.html",
     ),
 )
-@click.argument("inputs", nargs=-1, type=FileName(), metavar="INPUT...")
+@arguments()
 @as_object("beside", _Files)
 @from_fields(ReportOptions)
 @input_options
@@ -84,7 +81,6 @@ def report(
     from steelyard.report import explorer
     from steelyard.report.page import Extras, write_report
 
-    need_inputs(inputs)
     assert output.out is not None  # it has a default
     es = options.load(inputs)
     for path in beside.ratings:

@@ -16,14 +16,13 @@ from steelyard.cli.params import (
     FIGURES,
     SUFFIXES,
     TABLES,
-    FileName,
     InputOptions,
     OutputOptions,
     TextOptions,
+    arguments,
     as_object,
     given,
     input_options,
-    need_inputs,
     settled_options,
     text_options,
     with_languages,
@@ -92,7 +91,7 @@ class ScoreOptions(Options):
         "steelyard score new.en old.en --ref ref.en --score-file comet=comet.json",
     ),
 )
-@click.argument("inputs", nargs=-1, type=FileName(), metavar="INPUT...")
+@arguments()
 @text_options
 @as_object("how", ScoreOptions)
 @plot_option(PLOTS)
@@ -114,7 +113,6 @@ def score(
     release (with --lp). --out with .csv, .tsv, .jsonl or .parquet writes the scores of
     segments, which compare and meta read; otherwise the table.
     """
-    need_inputs(inputs, "steelyard score --ref ref.en a.en b.en --metrics bleu,chrf")
     how.check(texts)
     options = with_languages(options, how.src_lang, how.tgt_lang)
     plots = wanted_figures(plot, output, PLOTS if texts.kobe else PLOTS[1:])

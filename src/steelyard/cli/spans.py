@@ -4,15 +4,13 @@ from __future__ import annotations
 
 from typing import Any
 
-import click
-
 from steelyard.cli import proposals
 from steelyard.cli.group import RATINGS, command
 from steelyard.cli.output import emit, shown_progress
 from steelyard.cli.params import (
-    FileName,
     InputOptions,
     OutputOptions,
+    arguments,
     from_fields,
     input_options,
     output_options,
@@ -31,7 +29,7 @@ from steelyard.metaevaluation.options import SpanOptions
         "steelyard spans mqm.jsonl xcomet.jsonl gemba.jsonl --measure mpp --significance",
     ),
 )
-@click.argument("inputs", nargs=-1, type=FileName(), metavar="GOLD PRED...")
+@arguments("GOLD PRED...")
 @from_fields(SpanOptions)
 @input_options
 @output_options

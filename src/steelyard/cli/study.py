@@ -16,16 +16,16 @@ import click
 from steelyard.cli.group import JUDGED, RATINGS, SCORES, LazyGroup, command
 from steelyard.cli.output import emit, progress_of, wants_figure, workers_with_progress
 from steelyard.cli.params import (
-    FileName,
     Finite,
     InputOptions,
     Names,
     OutputOptions,
+    arguments,
+    details_option,
     figure_options,
     from_fields,
     given,
     input_options,
-    need_inputs,
 )
 from steelyard.core.errors import UsageError
 from steelyard.core.text import all_of
@@ -42,7 +42,6 @@ _ROWS = 20  # of a table after the first that is printed without --details
 _BY = click.option("--by", type=Names(), default=",".join(asked.META), show_default=True,
                    help="Meta-metrics, as for steelyard meta.")  # fmt: skip
 _EACH = click.option("--each", metavar="COLUMN", help="One set for every value of this column.")
-_DETAILS = click.option("--details", is_flag=True, help="Print all tables, however long.")
 _PLOT = click.option(
     "--plot", type=Names(), help="Curves that a figure shows, by name; all by default."
 )
@@ -397,8 +396,7 @@ def _made(name: str) -> click.Command:
         inputs, options = settings.pop("inputs", ()), settings.pop("options", InputOptions())
         plot = settings.pop("plot", None)
         if entry.inputs and not entry.inputs.startswith("["):
-            need_inputs(inputs)
-        wants_figure(output)
+            wants_figure(output)
         call = _Call(inputs, options, settings, {"rng": output.seed})
         if entry.workers:
             with workers_with_progress(entry.progress, output) as shown:
@@ -410,12 +408,12 @@ def _made(name: str) -> click.Command:
             study = entry.run(call)
         _emit(study, plot, output, details=details)
 
-    argument = click.argument("inputs", nargs=-1, type=FileName(), metavar=entry.inputs)
+    argument = arguments(entry.inputs, required=not entry.inputs.startswith("["))
     decorators: list[Decorator] = [
         *([argument] if entry.inputs else []),
         *entry.options,
         *([_PLOT] if entry.plots else []),
-        _DETAILS,
+        details_option,
         *([input_options] if entry.inputs else []),
         partial(figure_options, splits=entry.workers),
     ]

@@ -700,9 +700,11 @@ def _worth(
     if two.table.kind == "human":
         return None
     human = human or (es.human[0] if len(es.human) == 1 else None)
-    from steelyard.metaevaluation.data import curve_of_set  # which loads SciPy
+    curve = None
+    if human not in (None, two.score):
+        from steelyard.metaevaluation.data import curve_of_set  # which takes long to load
 
-    curve = None if human in (None, two.score) else curve_of_set(es, str(human), two.score, rng)
+        curve = curve_of_set(es, str(human), two.score, rng)
     means = two.table.system_means()[two.rows]
     return curve or reference_worth(two.score, means, corpus=two.statistics is not None)
 
@@ -723,8 +725,6 @@ def reference_worth(score: str, scores: Floats, *, corpus: bool) -> AgreementCur
     >>> reference_worth("COMET", np.array([0.81, 0.83]), corpus=False) is None
     True
     """
-    from steelyard.stats.curves import CURVES, AgreementCurve  # which loads SciPy
-
     bare = _SEES.sub("", score).casefold()
     present = scores[~np.isnan(scores)]
     reference = tomllib.loads(files("steelyard.comparison").joinpath("worth.toml").read_text())
@@ -734,6 +734,8 @@ def reference_worth(score: str, scores: Floats, *, corpus: bool) -> AgreementCur
         most = float(present.max())
         if present.min() < 0 or 1 < most <= _UNCLEAR or most > metric["most"]:
             return None
+        from steelyard.stats.curves import CURVES, AgreementCurve  # which loads SciPy
+
         curves: dict[str, Any] = {name: np.array(metric[name]) for name in CURVES}
         counts = {name: metric[name] for name in ("n_pairs", "n_systems", "n_sets", "accuracy")}
         x = np.array(metric["x"]) / (100 if most <= 1 else 1)

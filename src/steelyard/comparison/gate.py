@@ -252,14 +252,15 @@ def gate(  # noqa: PLR0913 - every option has a default
     }
     n_parts = sum(len(s.parts) for card in cards.values() for s in card.suites.values())
     counts = (len(scores), n_parts)
-    settings = {"score": ",".join(scores), "margin": margin, "unit": unit}
+    two = Pair.of(es, (second, first), scores[0], unit)
+    settings = {"score": ",".join(scores), "margin": margin, "unit": two.units.name}
     warnings = [*alone, *(text for card in cards.values() for text in card.warnings)]
     result = Gate(
         baseline=first,
         candidate=second,
         margin=margin,
         judged={name: _judged(card, margin, counts) for name, card in cards.items()},
-        regressions=tuple(regressions(es, Pair.of(es, (second, first), scores[0], unit), 1.0)),
+        regressions=tuple(regressions(es, two, 1.0)),
         noun=item_noun(es),
         notes=es.notes,
         warnings=tuple(dict.fromkeys(text for text in warnings if text not in es.notes)),

@@ -19,7 +19,7 @@ from importlib import import_module
 from typing import Any, ClassVar, Literal, NamedTuple, TextIO
 
 from steelyard.core.errors import MissingDependencyError, OutOfMemoryError, printable
-from steelyard.core.provenance import origin
+from steelyard.core.provenance import Provenance, origin
 from steelyard.core.table import Cell, Column, Frame, Table, escape_html, interval_decimals, plain
 from steelyard.core.text import listed, plural
 from steelyard.core.warnings import brief
@@ -351,11 +351,22 @@ class Result(Record):
         """Return the few sentences that answer the question."""
         return self.words().brief()
 
+    def signed(self, pieces: Sequence[Any]) -> list[Any]:
+        """Put the statistics signature below the first table."""
+        provenance: Provenance | None = getattr(self, "provenance", None)
+        signature = None if provenance is None else provenance.signature()
+        signed = list(pieces)
+        first = next((k for k, piece in enumerate(signed) if isinstance(piece, Table)), None)
+        if signature is not None and first is not None:
+            table = signed[first]
+            signed[first] = replace(table, notes=(*table.notes, signature))
+        return signed
+
     def text(self, screen: Screen = PLAIN) -> str:
         """Return what the command prints: the answer in words, tables, warnings."""
         warnings = brief(getattr(self, "warnings", ()), every="warnings")
         lines = "\n".join(f"warning: {text}" for text in warnings)
-        return result_text(self.answer(), [*self.pieces(), lines], screen)
+        return result_text(self.answer(), [*self.signed(self.pieces()), lines], screen)
 
     def __str__(self) -> str:
         # Whoever prints it wants it to fit; whoever keeps it wants no codes of colours in it.

@@ -3,22 +3,27 @@
 from __future__ import annotations
 
 import hashlib
+import sys
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from functools import cache
 from pathlib import Path
 from typing import Any
 
 from steelyard.core.options import Options
 from steelyard.core.text import listed
 
+#: Questions whose answers are signed, and the options that say what was estimated and how, by the
+#: names that the signature has for them.
+_SIGNED = ("compare", "gate", "human", "judge", "meta")
+_ESTIMATED = ("with", "by", "protocol")
+_STATISTICS = {"method": "perm", "tests": "test", "test": "test", "alternative": "side",
+               "correction": "adjust", "bootstrap": "boot"}  # fmt: skip
 
-@cache
+
 def installed_version() -> str:
-    """Return the version of Steelyard that is installed."""
-    from importlib.metadata import version
-
-    return version("steelyard")
+    """Return the version of Steelyard."""
+    version: str = sys.modules["steelyard"].__version__  # an import would point up
+    return version
 
 
 @dataclass(frozen=True, slots=True)
@@ -91,6 +96,27 @@ class Provenance:
         parts += [f"{Path(i.path).name}@{i.sha256[:8]}" for i in self.inputs if i.sha256]
         return " | ".join(parts)
 
+    def signature(self) -> str | None:
+        """Return the statistics in one line, as sacreBLEU signs scores; None where there are none.
+
+        Examples
+        --------
+        >>> Provenance("meta", {"with": "spa", "unit": "document", "method": "exact"}).signature()
+        'spa|unit:document|perm:exact|ties:-|v...'
+        """
+        if self.method not in _SIGNED:
+            return None
+        chosen = {key: "-" if value in (None, "none") else str(value).replace(",", "+")
+                  for key, value in self.options.items()}  # fmt: skip
+        estimated = next((chosen[key] for key in _ESTIMATED if key in chosen), self.method)
+        tests = (f"{short}:{chosen[key]}" for key, short in _STATISTICS.items() if key in chosen)
+        ties = chosen.get("ties", chosen.get("epsilon", "-"))
+        seed = () if self.seed is None else (f"seed:{self.seed}",)
+        unit = chosen.get("unit", "-")
+        return "|".join(
+            (estimated, f"unit:{unit}", *tests, f"ties:{ties}", *seed, f"v{self.version}")
+        )
+
     def to_dict(self) -> dict[str, Any]:
         """Return what ``--json`` prints."""
         return {
@@ -108,7 +134,9 @@ def origin(provenance: Provenance | None) -> dict[str, Any]:
     if provenance is None:
         return {"provenance": None, "read": []}
     inputs = sorted(provenance.inputs, key=lambda file: file.path)  # whatever their order was
-    return {"provenance": provenance.to_dict(), "read": [file.taken_for() for file in inputs]}
+    facts = {"provenance": provenance.to_dict(), "read": [file.taken_for() for file in inputs]}
+    signature = provenance.signature()
+    return facts if signature is None else {**facts, "signature": signature}
 
 
 def sha256(files: Sequence[Path], root: Path | None = None) -> str:

@@ -13,10 +13,10 @@ import re
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from html import escape
 from pathlib import Path
 from typing import Any, NamedTuple, NoReturn
 from xml.parsers import expat
-from xml.sax.saxutils import escape
 
 from steelyard.core.errors import InputError, UsageError
 from steelyard.core.text import listed, plural
@@ -367,10 +367,8 @@ def _xliff_place(
     indent = "" if match is None else match[0]
 
     def written(notes: Sequence[str]) -> bytes:
-        tags = [
-            f'<{prefix}note {key}="steelyard">{escape(_printable(note))}</{prefix}note>'
-            for note in notes
-        ]
+        safe = (escape(_printable(note), quote=False) for note in notes)
+        tags = [f'<{prefix}note {key}="steelyard">{text}</{prefix}note>' for text in safe]
         text = "".join(f"{indent}{tag}" for tag in tags)
         if opens:
             text = f"<{prefix}notes>{''.join(tags)}</{prefix}notes>{indent}"

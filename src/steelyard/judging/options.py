@@ -93,7 +93,7 @@ class ReadOptions(Options):
         )  # fmt: skip
         return read_verdicts(sources, reading)
 
-    def provenance(self, method: str, sources: Sequence[Any], rng: object = None) -> Provenance:
+    def provenance(self, method: str, sources: Any, rng: Any = None, **unit: str) -> Provenance:
         """Return what was run on which files, with the seed if anything was drawn."""
         from steelyard.formats import files
 
@@ -103,7 +103,7 @@ class ReadOptions(Options):
             for path in paths
             if not files.is_folder(path)
         )
-        return Provenance.of(method, {}, inputs=inputs, rng=rng, asked=self)
+        return Provenance.of(method, unit, inputs=inputs, rng=rng, asked=self)
 
 
 @dataclass(frozen=True, kw_only=True)

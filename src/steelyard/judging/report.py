@@ -561,7 +561,7 @@ def judge(*sources: Any, options: JudgeOptions, require: Sequence[str] = ()) -> 
         constant=constant,
         requirements=tuple(checked),
         warnings=(*verdicts.notes, *_warnings(verdicts, cards)),
-        provenance=options.provenance("judge", sources),
+        provenance=options.provenance("judge", sources, unit=verdicts.unit_name),
     )
 
 

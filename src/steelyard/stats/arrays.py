@@ -80,6 +80,12 @@ def quantile(x: Floats, q: float) -> Floats:
     return np.asarray(a + (b - a) * (position - below))
 
 
+def distinct(values: NDArray[Any]) -> NDArray[Any]:
+    """Return the sorted distinct values, without np.unique, which loads np.ma."""
+    ordered = np.sort(values, axis=None)
+    return ordered[np.concatenate([ordered[:1] == ordered[:1], ordered[1:] != ordered[:-1]])]
+
+
 def group_sums(group: NDArray[np.integer], values: ArrayLike | None, n: int) -> Floats:
     """Sum values (None: ones) by group, for each of ``n`` groups; 0 for an empty one."""
     weights = None if values is None else np.asarray(values, dtype=np.float64)

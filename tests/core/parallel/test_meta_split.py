@@ -59,19 +59,3 @@ def test_the_command(tmp_path, capsys):
         assert run([*command, *more]) == 0
         texts.append(capsys.readouterr().out)
     assert texts[0] == texts[1]
-
-
-@pytest.mark.thorough
-def test_studies(tmp_path, capsys):
-    small = ["study", "simulation", "--types", "1", "--outliers", "0", "--systems", "3,4",
-             "--segments", "10,12", "--repeats", "3", "--json", "--quiet"]  # fmt: skip
-    demo = tmp_path / "demo.csv"
-    sy.save(sy.demo_set(), demo)
-    scores = ["study", "disagreement", str(demo), "--score", "learned-refA,overlap-refA",
-              "--human", "mqm", "--sizes", "10", "--draws", "3", "--json", "--quiet"]  # fmt: skip
-    for command in (small, scores):
-        texts = []
-        for more in ([], ["--jobs", "2"]):
-            assert run([*command, *more]) == 0
-            texts.append(capsys.readouterr().out)
-        assert texts[0] == texts[1]

@@ -9,7 +9,7 @@ import numpy as np
 
 from steelyard.core.errors import UsageError
 from steelyard.stats.arrays import Counts, Floats, ratio
-from steelyard.stats.distributions import bdtr, ndtr, ndtri, stdtr, stdtrit
+from steelyard.stats.distributions import bdtr, nctdtr, ndtr, ndtri, stdtr, stdtrit
 from steelyard.stats.permutation.lattice import as_lattice
 from steelyard.stats.permutation.tails import quick_p
 from steelyard.stats.resampling.cluster_df import freedom_of_counts
@@ -24,8 +24,6 @@ def t_power(effect: float, n: int, alpha: float = 0.05) -> float:
     """Power of the two-sided paired t-test for a mean difference of ``effect`` deviations."""
     if n < 2:
         return 0.0
-    from scipy.special import nctdtr
-
     freedom, shift = n - 1, effect * np.sqrt(n)
     edge = stdtrit(freedom, 1 - alpha / 2)
     return float(1 - nctdtr(freedom, shift, edge) + nctdtr(freedom, shift, -edge))

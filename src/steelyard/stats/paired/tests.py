@@ -44,7 +44,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from steelyard.core.errors import UsageError
-from steelyard.stats.arrays import Counts, Floats, ratio
+from steelyard.stats.arrays import Counts, Floats, distinct, ratio
 from steelyard.stats.correlation import ranks
 from steelyard.stats.distributions import bdtr, chdtrc, ndtr, ndtri, stdtr, stdtrit
 from steelyard.stats.permutation.lattice import Z, lattice_tails
@@ -438,7 +438,7 @@ def flip_interval(gap: Floats, units: Counts | None, level: float = 0.95) -> End
     sums = block_sums(np.where(known, gap, 0.0), units)
     sizes = block_sums(known.astype(np.float64), units)
     n_units = (sizes > 0).sum(axis=1)
-    for count in np.unique(n_units[2.0 ** (1.0 - n_units) < 1 - level]).tolist():
+    for count in distinct(n_units[2.0 ** (1.0 - n_units) < 1 - level]).tolist():
         subsets = _subsets(count)
         # The empty set is the observation itself, which counts. Of draws, as many as of all.
         rank = int(np.ceil((1 - level) / 2 * (len(subsets) + 1))) - 1

@@ -7,7 +7,7 @@ import math
 import numpy as np
 
 from steelyard.core.errors import UsageError
-from steelyard.stats.arrays import Counts, Floats
+from steelyard.stats.arrays import Counts, Floats, distinct
 
 #: Tails beyond this many standard deviations are dropped; Hoeffding bounds them by exp(-Z^2 / 2).
 Z = 7.5
@@ -61,7 +61,7 @@ def _steps(scores: Floats) -> tuple[float, float, float] | None:
         if np.abs(scores - np.rint(scores * scale) / scale).max() <= noise:
             return 0.0, 1 / scale, noise
     low, span = float(scores.min()), float(scores.max() - scores.min())
-    step = _shared_step(np.unique(scores), 64 * noise if single else 0.0)
+    step = _shared_step(distinct(scores), 64 * noise if single else 0.0)
     return (low, span / round(span / step), noise) if step else None
 
 
@@ -102,9 +102,9 @@ def lattice_tails(gap: Floats, *, ties: bool = True) -> tuple[Floats, Floats, fl
     t = gap.sum(axis=1, dtype=np.float64).astype(np.int64)
     far = Z * np.sqrt(np.einsum("rs,rs->r", gap, gap, dtype=np.float64))
     far = np.where(np.abs(t) < far, np.abs(t) + far, 0)
-    if far.any() and far.max() / 4 * len(np.unique(np.abs(gap[far.argmax()]))) > _CELLS:
+    if far.any() and far.max() / 4 * len(distinct(np.abs(gap[far.argmax()]))) > _CELLS:
         return None
-    if gap.shape[1] <= _FEW and far.max() / 4 * len(np.unique(np.abs(gap[: 20 * _FEW]))) > _FINE:
+    if gap.shape[1] <= _FEW and far.max() / 4 * len(distinct(np.abs(gap[: 20 * _FEW]))) > _FINE:
         return None
     values, counts = _step_counts(np.abs(gap))
     divisor = int(np.gcd.reduce(values, initial=0)) or 1
