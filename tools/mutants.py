@@ -198,7 +198,9 @@ def _try(subject: Mutant, path: str, seconds: int) -> None:
             failed = bool(doctest.testmod(importlib.import_module(subject.module)).failed)
             tests = [str(test) for test in tests_of(subject.path)]
             if not failed and tests:
-                options = ["-x", "-q", "-n", "0", "-p", "no:cacheprovider"]
+                # The plugin of the package makes pytest want to rewrite what is imported already.
+                options = ["-W", "ignore::pytest.PytestAssertRewriteWarning"]
+                options += ["-x", "-q", "-n", "0", "-p", "no:cacheprovider"]
                 failed = pytest.main([*options, *tests]) != 0
         except BaseException:  # noqa: BLE001
             failed = True

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections import defaultdict
+from typing import Any
 
 import numpy as np
 import pytest
@@ -36,7 +37,7 @@ def test_wmt23_beyond_what_meta_evaluate_shows(shared, lp):
         levels = np.minimum(*(distinct(np.where(both, x, NAN).T) for x in (human, metric)))
         counts = count_columns(human.T, metric.T)
         best = calibrate(human, metric)
-        columns = {
+        columns: dict[str, Any] = {
             "seg_kendall_c_by_sys": kendall_c(counts, both.sum(axis=1), levels),
             "seg_kendall_23_by_sys": KENDALL["tau-eq"].value(counts),
             "seg_kendall_acc23_by_sys": KENDALL["acc-eq"].value(counts),

@@ -83,7 +83,8 @@ def quantile(x: Floats, q: float) -> Floats:
 def distinct(values: NDArray[Any]) -> NDArray[Any]:
     """Return the sorted distinct values, without np.unique, which loads np.ma."""
     ordered = np.sort(values, axis=None)
-    return ordered[np.concatenate([ordered[:1] == ordered[:1], ordered[1:] != ordered[:-1]])]
+    is_new = np.concatenate([ordered[:1] == ordered[:1], ordered[1:] != ordered[:-1]])
+    return np.asarray(ordered[is_new])
 
 
 def group_sums(group: NDArray[np.integer], values: ArrayLike | None, n: int) -> Floats:

@@ -8,8 +8,17 @@ from hypothesis import given
 from hypothesis import strategies as st
 from scipy.stats import ttest_1samp
 
-from steelyard.stats.judged.agreement import drift, label_ceiling, score_ceiling, self_agreement
+from steelyard.stats.agreement import label_counts, vote
+from steelyard.stats.estimate import mean_estimate
+from steelyard.stats.judged.agreement import (
+    drift,
+    label_agreement,
+    label_ceiling,
+    score_ceiling,
+    self_agreement,
+)
 from steelyard.stats.judged.alt_test import alternative_annotator
+from steelyard.stats.judged.bias import swapped_position
 
 
 def sparse(rng, raters, rows, k):
@@ -139,3 +148,24 @@ def test_drift() -> None:
     assert result.changed.n == 7
     nothing = drift(human, np.full(8, -1), new)
     assert not nothing.changed.known
+
+
+@pytest.mark.parametrize(
+    ("estimate", "why"),
+    [
+        (lambda: label_agreement(np.array([0, -1]), np.array([-1, 1]), 2).kappa, "no row"),
+        (lambda: label_agreement(np.array([0, -1]), np.array([-1, 1]), 2).ac1, "no row"),
+        (lambda: swapped_position(np.array([2, -1]), np.array([-1, 0])).bias, "both orders"),
+        (lambda: alternative_annotator(np.ones((2, 20)), np.ones(20)).advantage, "30 rows"),
+        (lambda: mean_estimate(np.ones(4), np.zeros(4, int)), "all rows share one unit"),
+    ],
+)
+def test_nothing_to_measure_has_no_interval_and_a_reason(estimate, why):
+    result = estimate()
+    assert not result.bounded
+    assert why in result.why
+
+
+def test_the_vote_of_several():
+    votes = [np.array([0, 1, -1, 1]), np.array([0, 0, -1, -1]), np.array([1, -1, -1, -1])]
+    assert vote(label_counts(votes, 2)).tolist() == [0, -1, -1, 1]

@@ -42,8 +42,9 @@ def by_loops(human, metric, epsilon=0.0, threshold=0.0):
 
 @given(matrices(CELLS, most=6), WIDTHS, WIDTHS)
 def test_counts_against_the_loop(data, epsilon, threshold):
-    counts = count_pairs(*data, epsilon=epsilon, threshold=threshold)
-    assert rows(counts) == by_loops(*data, epsilon, threshold)
+    human, metric = data
+    counts = count_pairs(human, metric, epsilon=epsilon, threshold=threshold)
+    assert rows(counts) == by_loops(human, metric, epsilon, threshold)
     assert counts.total.tolist() == [sum(group) for group in rows(counts)]
 
 

@@ -10,6 +10,7 @@ from hypothesis import strategies as st
 
 from steelyard.stats.paired.power import (
     needed,
+    normal_power,
     permutation_needed,
     resampled_p,
     sign_power,
@@ -40,6 +41,7 @@ def test_needed_is_the_least():
     assert n is not None
     assert t_power(0.2, n) >= 0.9 > t_power(0.2, n - 1)
     assert needed(lambda _: 0.1, 0.8) is None
+    assert normal_power(0.0, np.array([1.0]))[0] == pytest.approx(0.05)
     assert needed(lambda _: 1.0, 0.8) == 2
 
 

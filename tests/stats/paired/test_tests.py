@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import itertools
 from collections import Counter, defaultdict
+from collections.abc import Callable
 from functools import partial
+from typing import Any
 
 import numpy as np
 import pytest
@@ -64,7 +66,7 @@ def above_median(x, y):
     return float(high[0]) - float(high[1]) if sum(high) else NAN
 
 
-SIGNED = {
+SIGNED: dict[str, tuple[Callable[..., PairPValues], Callable[[Any, Any], float]]] = {
     "permutation": (paired.permutation_test, total),
     "wilcoxon": (paired.wilcoxon_test, signed_ranks),
     "sign": (partial(paired.sign_test, tolerance=1 + 1e-9), lead),
@@ -84,8 +86,8 @@ def under_all_signs(x, y, blocks, kernel, alternative):
         null.append(kernel(np.where(swapped, y, x), np.where(swapped, x, y)))
     if np.isnan(null[0]):
         return NAN
-    tails = (np.mean([side * (v - null[0]) >= -1e-9 for v in null]) for side in (1, -1))
-    return sided(*tails, alternative)
+    upper, lower = (np.mean([side * (v - null[0]) >= -1e-9 for v in null]) for side in (1, -1))
+    return sided(upper, lower, alternative)
 
 
 @SIDES
@@ -244,16 +246,17 @@ def error_by_hand(d, blocks):
     return mean, np.sqrt(squares) / n, freedom_of_matrices(map(len, parts)), len(names)
 
 
-def t_by_hand(mean, error, freedom, units, alternative):
+def t_by_hand(parts, alternative):
+    mean, error, freedom, units = parts
     if np.isnan(error):
         return NAN
     if error > 1e-12:
-        tails = (reference.t.sf(s * mean / error, freedom) for s in (1, -1))
+        upper, lower = (reference.t.sf(s * mean / error, freedom) for s in (1, -1))
     elif abs(mean) < 1e-12:
-        tails = (1.0, 1.0)
+        upper = lower = 1.0
     else:  # the signs decide on a constant difference
-        tails = (2.0**-units if s * mean > 0 else 1.0 for s in (1, -1))
-    return sided(*tails, alternative)
+        upper, lower = (2.0**-units if s * mean > 0 else 1.0 for s in (1, -1))
+    return sided(upper, lower, alternative)
 
 
 @given(arrays(np.float64, (4, 7), elements=st.integers(0, 9).map(float)))
@@ -288,7 +291,7 @@ def test_t_is_the_formula(alternative, case):
     for i, j in itertools.permutations(range(3), 2):
         gap = np.round(scores[i] - scores[j], 9)
         parts = error_by_hand(*known(gap, np.where(np.isnan(gap), NAN, codes)))
-        assert p[i, j] == pytest.approx(t_by_hand(*parts, alternative), abs=1e-8, nan_ok=True)
+        assert p[i, j] == pytest.approx(t_by_hand(parts, alternative), abs=1e-8, nan_ok=True)
 
 
 @SIDES
@@ -406,7 +409,7 @@ def resampled(test):
     return p
 
 
-RATED = {
+RATED: dict[str, Callable[..., PairPValues]] = {
     "t": t_test,
     **{name: test for name, (test, _) in SIGNED.items() if name != "sign"},
     "sign": paired.sign_test,
@@ -467,7 +470,7 @@ def test_level_of_all_tests_by_document(esa, sets):
 @pytest.mark.parametrize("n_units", [6, 20])
 def test_level_with_few_unequal_units(n_units):
     rng = np.random.default_rng(7)
-    rejected = []
+    rejected: list[Any] = []
     for _ in range(100):
         sizes = np.maximum(1, rng.lognormal(1.5, 1, n_units)).astype(int)
         blocks = np.repeat(np.arange(n_units), sizes)

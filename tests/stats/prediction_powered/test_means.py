@@ -100,6 +100,13 @@ def test_edges_say_why() -> None:
     assert gaps.people.value == np.nanmean(human)  # all labels count
 
 
+def test_a_population_that_is_known_whole_is_less_unsure() -> None:
+    human, judge, _ = drawn(3, 100, 100)
+    anybody, fixed = (corrected_mean(human, judge, population=p) for p in ("any", "fixed"))
+    assert fixed.estimate.value == anybody.estimate.value
+    assert fixed.estimate.se < anybody.estimate.se
+
+
 def test_people_alone() -> None:
     assert people_alone(np.array([0.3])).why == "no interval: 1 labels, fewer than 15"
     assert people_alone(np.array([3.0])).why == "no interval: one label"

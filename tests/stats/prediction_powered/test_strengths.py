@@ -51,6 +51,8 @@ def test_too_few_labels_are_an_error_with_the_reason() -> None:
     with pytest.raises(UsageError, match="too few for finite strengths"):
         powered_strengths(left, right, np.array([1.0, 0, np.nan, np.nan]), np.array([1.0, 0, 1, 0]),
                           2)  # fmt: skip
+    with pytest.raises(UsageError, match="no pair of two systems"):
+        plain_strengths(left, right, np.full(4, np.nan), 2)
     with pytest.raises(UsageError, match="no battle has a label"):
         powered_strengths(left, right, np.full(4, np.nan), np.ones(4), 2)
 

@@ -102,6 +102,11 @@ def test_undefined_stays_undefined(x, blocks):
     assert ours.n_pairs == 0
 
 
+def test_units_that_cancel_out_have_no_interval():
+    result = design_effect(np.array([[1.0, -1, 2, -2], [0, 0, 0, 0]]), np.array([0, 0, 1, 1]))
+    assert (result.value, math.isnan(result.low)) == (0, True)
+
+
 def test_very_many_pairs_are_thinned_out():
     x, blocks = np.random.default_rng(0).normal(size=(302, 6)), np.arange(6) // 2
     pairs = spaced(np.arange(302 * 301 // 2), MOST_PAIRS)

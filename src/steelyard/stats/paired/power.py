@@ -25,7 +25,7 @@ def t_power(effect: float, n: int, alpha: float = 0.05) -> float:
     if n < 2:
         return 0.0
     freedom, shift = n - 1, effect * np.sqrt(n)
-    edge = stdtrit(freedom, 1 - alpha / 2)
+    edge = float(stdtrit(freedom, 1 - alpha / 2))
     return float(1 - nctdtr(freedom, shift, edge) + nctdtr(freedom, shift, -edge))
 
 
