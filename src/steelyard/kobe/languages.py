@@ -9,6 +9,7 @@ English. Single mentions are judged by their script.
 from __future__ import annotations
 
 import re
+import tomllib
 import unicodedata
 from collections.abc import Sequence
 from copy import copy
@@ -20,13 +21,6 @@ from steelyard.core.errors import UsageError, hint, need_extra
 from steelyard.kobe.mention import Mentions
 from steelyard.kobe.options import FILTERS
 
-#: Codes of Wikimedia projects and withdrawn codes that name a language otherwise than CLDR.
-_OTHER_NAMES = {
-    "als": "gsw", "bat-smg": "sgs", "be-x-old": "be", "bh": "bho", "cbk-zam": "cbk",
-    "fiu-vro": "vro", "in": "id", "iw": "he", "ji": "yi", "jw": "jv", "mo": "ro",
-    "no": "nb", "roa-rup": "rup", "simple": "en", "tl": "fil", "zh-classical": "lzh",
-    "zh-min-nan": "nan", "zh-yue": "yue", "cmn": "zh",
-}  # fmt: skip
 #: Writing without capitals, in which words of other scripts stand out.
 CASELESS = frozenset(
     "ar fa ur ps sd ug ckb he yi hi mr ne sa bn as gu pa or ta te kn ml si th lo my km am ti ka zh "
@@ -38,35 +32,6 @@ _FEW = 3  # words without capitals that show the language of a text full of name
 _MOST = 0.5  # share of letters that must be those of the target language
 _LEAST = 0.2  # the same if all other letters are in titles and names
 _SURE = 0.9  # probability from which on a sentence is in another language
-_SCRIPTS = {
-    "CYRILLIC": "ab ba be bg ce cv kk ky mk mn os ru sah sr tg tt uk",
-    "LATIN": "sr bs az uz",
-    "CJK": "zh yue ja ko lzh",
-    "HIRAGANA": "ja",
-    "KATAKANA": "ja",
-    "HANGUL": "ko",
-    "ARABIC": "ar ckb fa ps sd ug ur",
-    "HEBREW": "he yi",
-    "GREEK": "el",
-    "ARMENIAN": "hy",
-    "GEORGIAN": "ka",
-    "DEVANAGARI": "bho hi mai mr ne sa",
-    "BENGALI": "as bn",
-    "GURMUKHI": "pa",
-    "GUJARATI": "gu",
-    "ORIYA": "or",
-    "TAMIL": "ta",
-    "TELUGU": "te",
-    "KANNADA": "kn",
-    "MALAYALAM": "ml",
-    "SINHALA": "si",
-    "THAI": "th",
-    "LAO": "lo",
-    "MYANMAR": "my",
-    "KHMER": "km",
-    "TIBETAN": "bo dz",
-    "ETHIOPIC": "am ti",
-}
 #: Addresses of pages and people, which are in no language.
 _ADDRESS = re.compile(
     r"(?:https?://|www\.)[!-~]+|[@#][A-Za-z0-9_]+|(?<![!-~])[a-z0-9-]+(?:\.[a-z0-9-]+)+(?:/[!-~]*)?"
@@ -80,6 +45,17 @@ _OTHER_CODES = {"nb": "no", "fil": "tl"}  # what the identifier calls them
 
 
 @cache
+def _tables() -> dict[str, dict[str, str]]:
+    return tomllib.loads(files("steelyard.kobe").joinpath("languages.toml").read_text("utf-8"))
+
+
+def national_languages() -> list[tuple[str, str]]:
+    """Return languages that have the name of a country, with its Wikidata item."""
+    items = (pair.split(":") for pair in _tables()["countries"]["items"].split())
+    return [(lang, item) for lang, item in items]
+
+
+@cache
 def primary(code: str) -> str | None:
     """Return the language code of a tag without script and region, None if it is no tag.
 
@@ -89,10 +65,11 @@ def primary(code: str) -> str | None:
     ('zh', 'pt', 'nb', None, 'mul')
     """
     tag = code.strip().lower().replace("_", "-")
-    if tag in _OTHER_NAMES:
-        return _OTHER_NAMES[tag]
+    codes = _tables()["codes"]
+    if tag in codes:
+        return codes[tag]
     first = tag.partition("-")[0]
-    first = _OTHER_NAMES.get(first, first)
+    first = codes.get(first, first)
     return first if _CODE.fullmatch(first) else None
 
 
@@ -130,7 +107,8 @@ def scripts(lang: str) -> frozenset[str]:
     >>> sorted(scripts("ja")), sorted(scripts("fr"))
     (['CJK', 'HIRAGANA', 'KATAKANA'], ['LATIN'])
     """
-    listed = frozenset(script for script, langs in _SCRIPTS.items() if lang in langs.split())
+    tables = _tables()["scripts"]
+    listed = frozenset(script for script, langs in tables.items() if lang in langs.split())
     return listed or frozenset({"LATIN"})
 
 

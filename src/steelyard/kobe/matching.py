@@ -13,7 +13,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
-from itertools import accumulate, compress
+from itertools import accumulate
 
 import numpy as np
 from numpy.typing import NDArray
@@ -121,17 +121,6 @@ class Matches:
             kept=np.pad(self.kept, edge)[rows],
             mentioned=np.pad(self.mentioned, edge)[rows],
             present=np.pad(self.present, edge)[rows],
-        )
-
-    def only(self, wanted: Callable[[Mention], bool]) -> Matches:
-        """Return the wanted mentions that a condition holds for."""
-        mask = np.array([wanted(mention) for mention in self.mention], dtype=bool)
-        return replace(
-            self,
-            segment=self.segment[mask],
-            mention=tuple(compress(self.mention, mask)),
-            place=tuple(compress(self.place, mask)),
-            kept=self.kept[:, mask],
         )
 
     def per_segment(self, weights: Floats) -> Floats:

@@ -30,7 +30,7 @@ from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from enum import IntFlag
 from functools import cache, cached_property
 from pathlib import Path
-from typing import Any, NamedTuple, Protocol, Self
+from typing import Any, NamedTuple, Protocol
 
 import numpy as np
 from numpy.typing import NDArray
@@ -131,17 +131,6 @@ def sitelinks_prior(sitelinks: int) -> float:
     (6.0, 0.0)
     """
     return 2.0 + 2.0 * math.log10(sitelinks) if sitelinks > 0 else 0.0
-
-
-def senses_prior(count: float) -> float:
-    """Give the prior of a wordnet's concept by how often its sense was counted in texts.
-
-    Examples
-    --------
-    >>> senses_prior(0), senses_prior(99)
-    (3.0, 5.0)
-    """
-    return 3.0 + math.log10(1.0 + max(0.0, count))
 
 
 LONGEST = 120  # characters of a name; what is longer is a description
@@ -258,45 +247,17 @@ def spelt(how: str, folded: str) -> str:
             return how[1:]
 
 
-class SpellingWriter:
-    """Writes the bytes and the lines of all pairs, in their order."""
-
-    def __init__(self, folder: Path) -> None:
-        self.folder = folder
-        self._file = (folder / "spellings.bin").open("wb")
-        self._cases: list[NDArray[np.uint8]] = []
-        self._lines: list[str] = []
-        self._ends = [0]
-        self._n = 0  # pairs in the block that is not full yet
-
-    def write(self, cases: NDArray[np.uint8], lines: Sequence[str]) -> None:
-        """Add pairs: their bytes, and the lines of those that are listed."""
-        self._cases.append(cases)
-        listed = np.concatenate(([0], np.cumsum(cases & 7 == LISTED)))
-        at = 0
-        while at < len(cases):
-            end = min(at + BLOCK - self._n, len(cases))
-            self._lines += lines[listed[at] : listed[end]]
-            self._n += end - at
-            at = end
-            if self._n == BLOCK:
-                self._flush()
-
-    def _flush(self) -> None:
-        packed = zlib.compress("\n".join(self._lines).encode(), 9) if self._lines else b""
-        self._file.write(packed)
-        self._ends.append(self._ends[-1] + len(packed))
-        self._lines, self._n = [], 0
-
-    def __enter__(self) -> Self:
-        return self
-
-    def __exit__(self, *_: object) -> None:
-        if self._n:
-            self._flush()
-        self._file.close()
-        np.save(self.folder / "cases.npy", np.concatenate([np.empty(0, np.uint8), *self._cases]))
-        np.save(self.folder / "spellings.npy", narrow(self._ends))
+def write_spellings(folder: Path, cases: NDArray[np.uint8], lines: Sequence[str]) -> None:
+    """Write the bytes of all pairs, and in blocks the lines of those that are listed."""
+    listed = np.concatenate(([0], np.cumsum(cases & 7 == LISTED)))
+    ends = [0]
+    with (folder / "spellings.bin").open("wb") as file:
+        for start in range(0, len(cases), BLOCK):
+            end = min(start + BLOCK, len(cases))
+            block = "\n".join(lines[listed[start] : listed[end]])
+            ends.append(ends[-1] + file.write(zlib.compress(block.encode(), 9) if block else b""))
+    np.save(folder / "cases.npy", cases)
+    np.save(folder / "spellings.npy", narrow(ends))
 
 
 def narrow(values: Sequence[int] | NDArray[np.int64]) -> NDArray[np.unsignedinteger]:

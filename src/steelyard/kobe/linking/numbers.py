@@ -6,16 +6,7 @@ Ordinals and days are their numbers, too: one language's "5th floor" is another'
 amount of money is its number and its currency, a date its day, month and year, so that one wrong
 part does not hide the others. Texts are folded (:mod:`steelyard.kobe.linking.wordforms`).
 
-Number words are in ``words/``, one file per language, in the order of their numbers; the forms of
-one number are between slashes, and ``-`` where there is none. ``cardinals`` and ``ordinals`` count
-from 1, ``tens`` and ``ordinal_tens`` from 20, ``hundreds`` from 100. ``ordinals`` are stems if
-there are ``ordinal_endings``; ``compound_units`` are 1 to 9 as they are written together with tens.
-Magnitudes come with their power of ten (``inside``: within longer words), ``exact``, ``groups``
-(dozen), ``loose`` (both, twice) and ``fractions`` (the denominator) with their value; the last
-three are said freely and doubtful. ``unsure`` words are so unless after one of ``sure_after``;
-``verbs`` at the end of a clause or after a word that ends in ``verb_after``. A number of
-``prefixes`` may stand before a stem of ``prefixed``; a word of ``percent`` with a star may have any
-ending.
+Number words are in ``words/``, one file per language; ``en.toml`` explains the keys.
 """
 
 from __future__ import annotations

@@ -241,6 +241,12 @@ def place_words(lang: str) -> frozenset[str]:
 
 
 @cache
+def joining_words(lang: str) -> tuple[str, ...]:
+    """Return the words of a language that join the words of a name."""
+    return tuple(word.replace("_", " ") for word in _table("joining").get(lang, ()))
+
+
+@cache
 def lemmatised(lang: str) -> bool:
     """Tell whether there is a lemmatiser for a language."""
     need_extra("kobe", "a knowledge base", "simplemma")
