@@ -304,12 +304,12 @@ def test_a_pair_is_two_languages(tmp_path):
     [
         ("source,target\nbrake pad,Bremsbelag\n", "en-de", "en brake pad, de Bremsbelag"),
         (
-            "\ufeffEnglish (US);German\nsettings;Einstellungen\n",
+            "\ufeffen-US;de\nsettings;Einstellungen\n",
             None,
             "en settings, de Einstellungen",
         ),
         ("term_en,term_de,Definition\na,b,said, by\n".replace("said, by", "x"), None, "en a, de b"),
-        ("Language\tTerm\nEnglish\tanvil\n", None, "en anvil"),
+        ("Language\tTerm\nen-GB\tanvil\n", None, "en anvil"),
         ("en;de;\na;b;\n", None, "en a, de b"),
         ('en,de\n"a ""b""\nc",d\n', None, 'en a "b"\nc, de d'),
         ("en,fr,status\na,b,Preferred\n", None, "en a, fr b"),

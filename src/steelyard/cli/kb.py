@@ -158,7 +158,7 @@ class AddOptions(Options):
 def add(path: str, how: AddOptions, output: OutputOptions) -> None:
     """Add your own terminology: product names, brands, terms.
 
-    FILE is a CSV or TBX. A CSV has one column for each language (en, de, German, term_de, ...;
+    FILE is a CSV or TBX. A CSV has one column for each language (en, de, term_de, ...;
     several names of one thing divided by |), or the columns lang and alias; id, category, prior and
     same_as may be there too. Names whose status is deprecated or forbidden are kept as such, and
     never linked. Adding a file of the same name again replaces what it said before.

@@ -19,7 +19,6 @@ from typing import Any
 
 from steelyard.core.errors import UsageError, hint, need_extra
 from steelyard.kobe.mention import Mentions
-from steelyard.kobe.options import FILTERS
 
 #: Writing without capitals, in which words of other scripts stand out.
 CASELESS = frozenset(
@@ -57,13 +56,7 @@ def national_languages() -> list[tuple[str, str]]:
 
 @cache
 def primary(code: str) -> str | None:
-    """Return the language code of a tag without script and region, None if it is no tag.
-
-    Examples
-    --------
-    >>> primary("zh-Hant-TW"), primary("pt_BR"), primary("no"), primary("x!"), primary("mul")
-    ('zh', 'pt', 'nb', None, 'mul')
-    """
+    """Return the language code of a tag without script and region, None if it is no tag."""
     tag = code.strip().lower().replace("_", "-")
     codes = _tables()["codes"]
     if tag in codes:
@@ -81,13 +74,7 @@ def known() -> frozenset[str]:
 
 
 def normalise(code: str) -> str:
-    """Return the code of a language that a user named; an unknown one is an error.
-
-    Examples
-    --------
-    >>> normalise("de-AT")
-    'de'
-    """
+    """Return the code of a language that a user named; an unknown one is an error."""
     lang = primary(code)
     if lang is None or lang not in known():
         common = ("ar", "cs", "de", "en", "es", "fr", "he", "hi", "ja", "ru", "uk", "zh")
@@ -100,13 +87,7 @@ def normalise(code: str) -> str:
 
 @cache
 def scripts(lang: str) -> frozenset[str]:
-    """Return the scripts of a language, Latin by default.
-
-    Examples
-    --------
-    >>> sorted(scripts("ja")), sorted(scripts("fr"))
-    (['CJK', 'HIRAGANA', 'KATAKANA'], ['LATIN'])
-    """
+    """Return the scripts of a language, Latin by default."""
     tables = _tables()["scripts"]
     listed = frozenset(script for script, langs in tables.items() if lang in langs.split())
     return listed or frozenset({"LATIN"})
@@ -124,13 +105,7 @@ def script(char: str) -> str | None:
 
 
 def script_share(text: str, allowed: frozenset[str]) -> float:
-    """Return the share of letters in some scripts, 1 for a text without letters.
-
-    Examples
-    --------
-    >>> script_share("Москва, RU", frozenset({"LATIN"}))
-    0.25
-    """
+    """Return the share of letters in some scripts, 1 for a text without letters."""
     if "LATIN" in allowed and text.isascii():
         return 1.0
     letters = [s for s in map(script, text) if s is not None]
@@ -138,10 +113,7 @@ def script_share(text: str, allowed: frozenset[str]) -> float:
 
 
 class LanguageFilter:
-    """Which sentences and mentions are in the target language.
-
-    ``mode`` is ``sentence`` (letters, language identifier, scripts of mentions), ``script``
-    (scripts of mentions) or ``off``. Both languages may be the same.
+    """Which sentences and mentions are in the target language; all of them if it is ``off``.
 
     Examples
     --------
@@ -150,15 +122,13 @@ class LanguageFilter:
     (True, False)
     """
 
-    def __init__(self, src: str, tgt: str, mode: str = "sentence") -> None:
-        if mode not in FILTERS:
-            raise UsageError(f"unknown language filter '{mode}'; known: {', '.join(FILTERS)}")
-        self.mode, self.tgt = mode, tgt
+    def __init__(self, src: str, tgt: str, *, off: bool = False) -> None:
+        self.off = off
         self.allowed = scripts(tgt)
         names = {_OTHER_CODES.get(code, code) for code in (src, tgt, "en")}
         self._target = _OTHER_CODES.get(tgt, tgt)
         self._identify = None
-        if mode == "sentence":
+        if not off:
             # Languages of other scripts are told by their letters.
             near = {c for c in names if scripts(c) & self.allowed}
             known = near & _identifiable() if len(near) > 1 else near  # or else nobody is asked
@@ -168,7 +138,7 @@ class LanguageFilter:
 
     def is_target(self, text: str) -> bool:
         """Whether a sentence is in the target language; True if that is unclear."""
-        if self.mode != "sentence":
+        if self.off:
             return True
         if text not in self._seen:
             self._seen[text] = self._judge(text)
@@ -204,7 +174,7 @@ class LanguageFilter:
 
     def apply(self, texts: Sequence[str | None], mentions: Sequence[Mentions]) -> list[Mentions]:
         """Drop the mentions of sentences, and the mentions, that are not in the target language."""
-        if self.mode == "off":
+        if self.off:
             return list(mentions)
         return [
             self._in_script(linked) if linked and text is not None and self.is_target(text) else ()

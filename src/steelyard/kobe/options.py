@@ -12,7 +12,6 @@ from steelyard.core.options import Options, choice, flag, source, text
 if TYPE_CHECKING:
     from steelyard.kobe.mention import Linker
 
-FILTERS = ("sentence", "script", "off")
 #: Tiers of a knowledge base, by number: names, and common nouns.
 TIERS = ("core", "concept")
 
@@ -28,15 +27,15 @@ class KobeOptions(Options):
     rounded
         Whether recall is rounded before the penalty, as in the authors' script.
     language_filter
-        ``sentence`` (letters and language identifier, and scripts of mentions), ``script`` (scripts
-        of mentions only) or ``off``; ``auto`` is ``sentence``, but ``off`` for links from files.
+        ``sentence`` (letters and language identifier, and scripts of mentions) or ``off``; ``auto``
+        is ``sentence``, but ``off`` for links from files.
     links
         Annotations of another linker, or the file or folder of them, in place of our links.
     """
 
     against: str = text("src")
     rounded: bool = flag()
-    language_filter: str = choice("auto", ("auto", *FILTERS))
+    language_filter: str = choice("auto", ("auto", "sentence", "off"))
     links: Any = source(None)  # noqa: RUF009
 
     def settled(self, *, linked: bool = False) -> KobeOptions:

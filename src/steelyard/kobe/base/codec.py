@@ -25,7 +25,6 @@ import unicodedata
 import zipfile
 import zlib
 from bisect import bisect_left
-from collections import OrderedDict
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from enum import IntFlag
 from functools import cache, cached_property
@@ -112,24 +111,12 @@ class Source(Protocol):
 
 
 def population_prior(people: float) -> float:
-    """Give the prior of a place or language by its people: 5.0 for a city of 100,000.
-
-    Examples
-    --------
-    >>> round(population_prior(100_000), 3), population_prior(0)
-    (5.0, 0.0)
-    """
+    """Give the prior of a place or language by its people: 5.0 for a city of 100,000."""
     return math.log10(1.0 + max(0.0, people))
 
 
 def sitelinks_prior(sitelinks: int) -> float:
-    """Give the prior of a Wikidata item by its sitelinks: 100 are worth a million people.
-
-    Examples
-    --------
-    >>> sitelinks_prior(100), sitelinks_prior(0)
-    (6.0, 0.0)
-    """
+    """Give the prior of a Wikidata item by its sitelinks: 100 are worth a million people."""
     return 2.0 + 2.0 * math.log10(sitelinks) if sitelinks > 0 else 0.0
 
 
@@ -164,24 +151,12 @@ def name_flags(name: Name) -> int:
 
 @cache
 def script(char: str) -> str:
-    """Give the first word of a character's name in Unicode, which tells scripts apart.
-
-    Examples
-    --------
-    >>> script("ü"), script("я"), script("中"), script("カ"), script("1")
-    ('LATIN', 'CYRILLIC', 'CJK', 'KATAKANA', '')
-    """
+    """Give the first word of a character's name in Unicode, which tells scripts apart."""
     return unicodedata.name(char, "").partition(" ")[0] if char.isalpha() else ""
 
 
 def written_in(counts: Mapping[str, int]) -> list[str]:
-    """Give the scripts that a language is written in, by how many names begin in each.
-
-    Examples
-    --------
-    >>> written_in({"CYRILLIC": 80, "LATIN": 20, "": 5})
-    ['CYRILLIC']
-    """
+    """Give the scripts that a language is written in, by how many names begin in each."""
     every = sum(counts.values()) - counts.get("", 0)
     return sorted(
         s for s, n in counts.items() if s and n >= _SCRIPT_SHARE.get(s, _OTHER_SHARE) * every
@@ -200,7 +175,6 @@ NO_PLACE = 0xFFFF_FFFF
 #: Files that say how names are written, which changes no link.
 SPELLINGS = ("cases.npy", "spellings.bin", "spellings.npy", "labels.npy")
 _SAME = "\x01"
-_KEPT = 512  # blocks in memory
 
 
 def spelling(text: str, folded: str) -> str:
@@ -224,13 +198,7 @@ def spelling(text: str, folded: str) -> str:
 
 
 def spelt(how: str, folded: str) -> str:
-    """Decode the spelling of a folded name.
-
-    Examples
-    --------
-    >>> spelt("1", "new york"), spelt("2", "new york"), spelt("3", "us"), spelt("5Straße", "")
-    ('New York', 'New york', 'US', 'Straße')
-    """
+    """Decode the spelling of a folded name."""
     match how[:1]:
         case "0":
             return folded
@@ -272,7 +240,7 @@ class Spellings:
         self.path = folder / "spellings.bin"
         self.cases: NDArray[np.uint8] = array(folder, "cases", np.uint8)
         self._ends: NDArray[np.uint32] = array(folder, "spellings", np.uint32)
-        self._blocks: OrderedDict[int, list[str]] = OrderedDict()
+        self._blocks: dict[int, list[str]] = {}
 
     def __getitem__(self, pair: int) -> list[str]:
         """Give how a name is spelt for an entity, by the number of this pair."""
@@ -293,8 +261,6 @@ class Spellings:
                     lines = zlib.decompress(file.read(end - start)).decode().split("\n")
             except (OSError, ValueError, zlib.error) as error:
                 raise damaged(self.path, error) from None
-            while len(self._blocks) >= _KEPT:
-                self._blocks.popitem(last=False)
             self._blocks[block] = lines
         return lines
 

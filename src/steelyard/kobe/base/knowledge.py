@@ -60,7 +60,7 @@ TRIE = "aliases.marisa"
 TERMS = "terms.jsonl"
 EMBEDDED = "embedded"
 _STATED = int(STATED)
-_UNSTATED, _LABEL, _FORBIDDEN = int(Flag.UNSTATED), int(Flag.LABEL), int(Flag.FORBIDDEN)
+_LABEL, _FORBIDDEN = int(Flag.LABEL), int(Flag.FORBIDDEN)
 _PROBES = (
     "Stra\u00dfe \u0401\u043b\u043a\u0430 \u0130stanbul \uff29\uff22\uff2d C\u00f4te d\u2019Ivoire",
     "\u0623\u0625\u0622 \u0671 \u067e\u0698",
@@ -267,10 +267,6 @@ class KnowledgeBase:
         """Give the entities of a key, most probable first, and the flags of the name for each."""
         part = slice(key + int(self._extra[key]), key + 1 + int(self._extra[key + 1]))
         return self._entities[part], self._flags[part]
-
-    def is_stated(self, key: int) -> bool:
-        """Tell whether the language of a key's name is stated."""
-        return not self.postings(key)[1][0] & _UNSTATED
 
     # -- entities
 

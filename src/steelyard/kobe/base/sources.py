@@ -2,7 +2,7 @@
 
 Dumps and tables of names are read line by line. A glossary is TBX or a table, which is either long,
 with the columns ``lang`` and ``alias`` (or ``term``, ``name``), or wide, with one column for each
-language (``de``, ``term_de``, ``German``) and several names of one thing divided by ``|``; the
+language (``de``, ``term_de``) and several names of one thing divided by ``|``; the
 columns ``source`` and ``target`` are of the languages that `lp` says, as ``en-de``. The columns
 ``id``, ``category``, ``same_as``, ``status`` and ``case sensitive`` may be there; without ``id`` a
 wide row is a thing of its own. Names with a status such as deprecated or forbidden are kept, and
@@ -50,11 +50,10 @@ from steelyard.kobe.base.knowledge import (
     Glossary,
     KnowledgeBase,
     below,
-    default,
     read_manifest,
     read_terms,
 )
-from steelyard.kobe.languages import normalise, primary
+from steelyard.kobe.languages import known, normalise, primary
 from steelyard.kobe.linking.wordforms import fold
 from steelyard.kobe.options import TIERS
 
@@ -65,13 +64,7 @@ Row = dict[str, str]
 
 
 def with_namespace(id_: str) -> str:
-    """Give a plain QID the namespace of Wikidata.
-
-    Examples
-    --------
-    >>> with_namespace("Q567"), with_namespace("gn:1"), with_namespace("Q")
-    ('wd:Q567', 'gn:1', 'Q')
-    """
+    """Give a plain QID the namespace of Wikidata."""
     return f"wd:{id_}" if _QID.fullmatch(id_) else id_
 
 
@@ -321,11 +314,6 @@ _OTHER = frozenset(
      "pos", "gender", "example", "project", "client", "author", "created", "modified", "date")
 )  # fmt: skip
 _YES = frozenset({"yes", "y", "true", "1", "x", "ja", "oui"})
-_AROUND = frozenset(
-    "term terms name names alias label text source src target tgt translation language lang locale"
-    " simplified traditional".split()
-)
-_BETWEEN = re.compile(r"[\s_:()\[\]/.,|-]+")
 
 
 def read_glossary(path: str | Path, *, lp: str | None = None) -> Glossary:
@@ -363,19 +351,9 @@ def counted(glossary: Glossary) -> dict[str, Any]:
 def add(
     glossary: Glossary, folder: Path, *, upon: str | None = None, force: bool = False
 ) -> KnowledgeBase:
-    """Add terms to a base, and open it.
+    """Add terms to a base, and open it; those of a glossary of the same name are replaced.
 
-    Parameters
-    ----------
-    glossary
-        The terms. What a glossary of the same name said before is replaced.
-    folder
-        The base.
-    upon
-        Make a new base that lies upon this one (``embedded`` or a folder), instead of adding to
-        the one that is there.
-    force
-        With `upon`: replace the base that is there.
+    With ``upon`` (``embedded`` or a folder) a new base is made that lies upon this one.
     """
     if upon is None:
         read_manifest(folder)
@@ -460,7 +438,7 @@ def _rows(table: RawTable, pair: dict[str, str]) -> Iterator[tuple[Entity, list[
 def _languages(table: RawTable, columns: list[str], pair: dict[str, str]) -> dict[str, str]:
     languages = {}
     for column in columns:
-        if lang := pair.get(column) or (None if column in _OTHER else language_of(column)):
+        if lang := pair.get(column) or (None if column in _OTHER else _language_of(column)):
             languages[column] = lang
         elif column in ("source", "target"):
             table.fail(f"column '{column}' does not say its language: call it by one, as 'de', or "
@@ -473,38 +451,13 @@ def _languages(table: RawTable, columns: list[str], pair: dict[str, str]) -> dic
     return languages
 
 
-def language_of(header: str) -> str | None:
-    """Return the language that the header of a column names, or None.
-
-    Examples
-    --------
-    >>> [language_of(h) for h in ("de-AT", "English (US)", "term_de", "Source [fr]")]
-    ['de', 'en', 'de', 'fr']
-    >>> language_of("colour"), language_of("term"), language_of("Chinese (Simplified)")
-    (None, None, 'zh')
-    """
-    words = [word for word in _BETWEEN.split(header.lower()) if word and word not in _AROUND]
-    if not words:
-        return None
-    try:
-        # A tag in a longer text ends it: 'term (de-AT)'; 'part of speech' is none.
-        code = normalise("-".join(words)) if len(words) < 3 and len(words[0]) < 4 else None
-    except UsageError:
-        return None
-    return code or _language_named(words[0])
-
-
-@cache
-def _language_named(word: str) -> str | None:
-    """Return the language of this English name, as the embedded base has it."""
-    base = default()
-    key = base.key("en", fold(word, "en"))
-    ids = map(base.external_id, [] if key is None else base.postings(key)[0].tolist())
-    return next((normalise(id_[5:]) for id_ in ids if id_.startswith("lang:")), None)
+def _language_of(header: str) -> str | None:
+    code = bitext.language_of(header)
+    return None if code is None or (lang := primary(code)) not in known() else lang
 
 
 def _language(table: RawTable, code: str, row: int) -> str:
     try:
-        return language_of(code) or normalise(code)
+        return normalise(code)
     except UsageError as error:
         table.fail(str(error), row)

@@ -91,25 +91,7 @@ class _Memo(dict[str, _V]):
 
 
 class Lexicon:
-    """The names of a base in a language, restricted to what a language pair shares.
-
-    Attributes
-    ----------
-    starts
-        What begins with a word: nothing (False), longer names too (True), or just these names.
-    begins
-        Whether any name begins with a folded text.
-    exact
-        The names at the start of a word, as `names` gives them.
-    alone
-        Those that mean anything where nothing else belongs to the name.
-    stems
-        Folded words without their endings.
-    values
-        The numbers of entities that values stand for, or None.
-    idle
-        Words as they are written that are no forms of a name.
-    """
+    """The names of a base in a language, restricted to what a language pair shares."""
 
     def __init__(self, kb: KnowledgeBase, lang: str, other: str) -> None:
         self.kb, self.lang, self.other = kb, lang, other
@@ -123,13 +105,15 @@ class Lexicon:
         self.countries = self._national()
         self._entries: dict[int, Entry | None] = {}
         self.forms = _Memo(self._form)
+        #: What begins with a word: nothing (False), longer names too (True), or just these names.
         self.starts = _Memo(self._start)
         self.begins = _Memo(kb.continues(lang))
         self.exact = _Memo(self.names)
+        #: The names at the start of a word that mean anything where nothing else belongs to them.
         self.alone = _Memo(self._alone)
         self.stems = _Memo(lambda folded: stem(folded, lang))
         self.values = _Memo(kb.entity)
-        self.idle: set[str] = set()
+        self.idle: set[str] = set()  # words as they are written that are no forms of a name
         self.phrases = Phrases(self)
 
     # -- where names begin
@@ -161,7 +145,7 @@ class Lexicon:
         names.reverse()
         for i in range(len(names) - 1):
             (length, key), (shorter, _) = names[i : i + 2]
-            if length == shorter and not self.kb.is_stated(key):
+            if length == shorter and self.kb.postings(key)[1][0] & _UNSTATED:
                 names[i], names[i + 1] = names[i + 1], names[i]
         return names
 

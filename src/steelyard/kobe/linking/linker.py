@@ -316,7 +316,7 @@ def link_set(es: EvalSet, pair: Pair, options: KobeOptions, linker: Linker) -> L
         )
         for name, row in outputs.items()
     }
-    keep = LanguageFilter(src, tgt, options.language_filter)
+    keep = LanguageFilter(src, tgt, off=options.language_filter == "off")
     mentions, foreign = _link_outputs(linker, keep, compared, (tgt, lang), references)
     other = tgt if options.against == "src" else lang
     human = () if options.against == "src" else SIDES[1:]
@@ -356,15 +356,7 @@ def name_tier(linker: Linker, lang: str, other: str) -> NameTier | None:
 
 
 def reference_rows(es: EvalSet) -> dict[str, str]:
-    """Name references among outputs so that neither a system nor another reference has the name.
-
-    Examples
-    --------
-    >>> from steelyard import EvalSet, Segments
-    >>> segments = Segments((), references={"A": (), "B": (), "A (reference)": ()})
-    >>> reference_rows(EvalSet(("A",), segments))
-    {'A': 'A (reference) (reference)', 'A (reference)': 'A (reference)', 'B': 'B'}
-    """
+    """Name references among outputs so that neither a system nor another reference has the name."""
     rows: dict[str, str] = {}
     for name in es.references:
         row = name
@@ -381,12 +373,6 @@ def that_count(
 
     A name that no base knows is kept by copying it, which says nothing of a translation, and would
     reward whoever copies titles. Alarms look at all mentions.
-
-    Examples
-    --------
-    >>> name = Mention(0, 5, "Weber", "name:weber", "name", "name", rule="unknown")
-    >>> that_count(((name,),), {"A": ((name,),)})[0]
-    ((),)
     """
     return tuple(tuple(filter(of_base, row)) for row in sources), {
         name: tuple(None if m is None else tuple(filter(of_base, m)) for m in row)

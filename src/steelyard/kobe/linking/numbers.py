@@ -24,7 +24,6 @@ from steelyard.kobe.linking import cjk
 from steelyard.kobe.linking.dates import (
     CENTURY,
     Value,
-    arabic_hours,
     at_runs,
     clocks,
     dates,
@@ -80,13 +79,7 @@ class NumberWords:
 
 @cache
 def number_words(lang: str) -> NumberWords:
-    """Return the number words of a language; none for one that has no file.
-
-    Examples
-    --------
-    >>> number_words("de").cardinals["vierundzwanzig"], number_words("pl").cardinals["pięciu"]
-    (24, 5)
-    """
+    """Return the number words of a language; none for one that has no file."""
     table: dict[str, Any] = {}
     if lang in LANGUAGES:
         file = files("steelyard.kobe.linking").joinpath("words", f"{lang}.toml")
@@ -168,13 +161,7 @@ def _compounds(lang: str, table: dict[str, Any], tens: str, endings: str = "-") 
 
 
 def compound(word: str, words: NumberWords) -> float:
-    """Return the value of a number with hundreds or thousands in one word, 0 for other words.
-
-    Examples
-    --------
-    >>> compound("zweitausendeinundzwanzig", number_words("de"))
-    2021
-    """
+    """Return the value of a number with hundreds or thousands in one word, 0 for other words."""
     for part, power in words.inside.items():
         head, match, tail = word.partition(part)
         if not match:
@@ -548,18 +535,10 @@ def find_values(
     months: Sequence[tuple[int, int]] = (),
     written: str | None = None,
 ) -> list[Value]:
-    """Find the values of a folded text.
+    """Find the values of a folded text and its words.
 
-    Parameters
-    ----------
-    text, tokens
-        The folded text and its words.
-    lang
-        Its language.
-    months
-        Spans of names of months: a small number beside one is a day.
-    written
-        The text with its capitals, aligned with the folded one; the folded one by default.
+    A small number beside one of the ``months`` (spans of their names) is a day. ``written`` is the
+    text with its capitals, aligned with the folded one.
 
     Examples
     --------
@@ -572,8 +551,6 @@ def find_values(
     has_words = not words.telling.isdisjoint([token[0] for token in tokens])
     if has_words or any(part in text for part in words.inside):
         values = _merged(values, _word_values(text, tokens, words))
-    if lang == "ar" and "الساعة " in text:
-        values = _merged(values, arabic_hours(text))
     if words.adjective is not None:
         values = _merged(values, _adjective_values(text, words))
     if lang in cjk.LANGUAGES and cjk.CJK_NUMBER.search(text):
