@@ -22,7 +22,6 @@ from typing import TYPE_CHECKING, NamedTuple
 from steelyard.core.errors import need_extra
 
 if TYPE_CHECKING:
-    from simplemma import Lemmatizer
     from simplemma.strategies import DictionaryLookupStrategy
 
 _ODD = "\uf8ff"  # stands for characters that the short way can't fold one by one
@@ -245,18 +244,14 @@ def lemma(word: str, lang: str) -> str | None:
     """Return the dictionary form of a word, or None where the lemmatiser does not know the word."""
     if not lemmatised(lang):
         return None
-    dictionary, lemmatizer = _lemmatisers()
-    if dictionary.get_lemma(unicodedata.normalize("NFC", word), lang) is None:
-        return None
-    return lemmatizer.lemmatize(word, lang)
+    return _dictionary().get_lemma(unicodedata.normalize("NFC", word), lang)
 
 
 @cache
-def _lemmatisers() -> tuple[DictionaryLookupStrategy, Lemmatizer]:
-    from simplemma import Lemmatizer
+def _dictionary() -> DictionaryLookupStrategy:
     from simplemma.strategies import DictionaryLookupStrategy
 
-    return DictionaryLookupStrategy(), Lemmatizer()
+    return DictionaryLookupStrategy()
 
 
 def ordinary(word: str, lang: str) -> bool:
