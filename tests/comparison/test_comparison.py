@@ -572,7 +572,24 @@ def test_pairs_are_a_frame_in_the_order_of_the_ranking(tmp_path, capsys):
         i, j = (result.systems.index(name) for name in frame.loc[3, ["leader", "other"]])
         assert frame.loc[3, "p"] == p.p[i, j]
         assert frame.loc[3, "p_adjusted"] == p.p_adjusted[i, j]
+        ranked = result.aggregations[by]
+        assert ("chance" in frame) == ("alone" in frame) == (by == "bt")
+        if ranked.alone is not None:
+            assert frame.loc[3, "chance"] == ranked.pairwise[i, j]
+            assert frame.loc[3, "alone"] == ranked.alone[i, j]
     path = tmp_path / "s.csv"
     path.write_text("system,segment,m\nA,1,2\nA,2,3\nB,1,1\nB,2,5\nC,1,4\nC,2,4\n")
     assert run(["compare", str(path), "--pairwise", "--quiet"]) == 0
     assert "leader  other  difference" in capsys.readouterr().out
+
+
+def test_one_number_says_how_often_the_first_stays_first(capsys, tmp_path):
+    """Also where some scores are missing, and rankings are of common segments."""
+    rng = np.random.default_rng(0)
+    rows = [f"{s},{k},{rng.normal() + i / 3:.3f}" for i, s in enumerate("ABC") for k in range(40)
+            if (k + i) % 9]  # fmt: skip
+    path = tmp_path / "gaps.csv"
+    path.write_text("system,segment,m\n" + "\n".join(rows) + "\n")
+    assert run(["compare", str(path), "--details", "--quiet"]) == 0
+    printed = capsys.readouterr().out
+    assert printed.count("resample") == printed.count("stays first in") == 1

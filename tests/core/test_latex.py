@@ -29,7 +29,7 @@ def tables():
     hostile = Table("All of & % $ # _", (Column("name_1"), Column("x%", "lower")),
                     tuple((name, 1.0) for name in HOSTILE), ("a note: 5 % & more",))  # fmt: skip
     found = {"compare": compared.table(), "meta": weighed.table(), "human": rated.table()}
-    found |= {f"pairs {i}": table for i, table in enumerate(compared.pair_tables())}
+    found |= {f"pairs {by}": compared.pair_table(by) for by in compared.aggregations}
     found |= {f"human {name}": table for name, table in rated.parts.items()}
     found["card"] = decide(es, ("Amber", "Cobalt"), "learned-refA", n_bootstrap=50).table()
     return {**found, "hostile": hostile}

@@ -127,9 +127,10 @@ def test_a_file_is_read_right(case: dict[str, Any], tmp_path: Path) -> None:
 
 
 def verdicts(path: Path, **options: Any) -> Any:
-    how = {name: tuple(v) if isinstance(v, list) else v for name, v in options.items()}
-    pairs = {n: tuple(map(tuple, how[n])) for n in ("where", "columns") if n in how}
-    return read_verdicts([path], VerdictReading(**{"human": ("human",), **how, **pairs}))
+    how: dict[str, Any] = {"human": ("human",), **options}
+    how |= {name: tuple(value) for name, value in options.items() if isinstance(value, list)}
+    how |= {n: tuple(map(tuple, how[n])) for n in ("where", "columns") if n in how}
+    return read_verdicts([path], VerdictReading(**how))
 
 
 READERS: dict[str, Callable[..., Any]] = {

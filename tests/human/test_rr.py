@@ -107,6 +107,17 @@ def test_duels_against_a_loop(rows):
     assert mine == expected
 
 
+def test_joined_names_stand_for_both():
+    rows = [
+        ("1", "j", [("A+B", 1), ("C", 2)]),
+        ("2", "j", [("A", 2), ("B", 1), ("C", 3)]),
+        ("3", "j", [("X+Y", 1), ("C", 2)]),  # X and Y never occur alone: a name with a plus
+    ]
+    result = duels(as_rankings(rows))
+    assert result.systems == ("A", "B", "C", "X+Y")
+    assert len(result) == 2 + 3 + 1
+
+
 def test_a_system_twice_in_one_ranking():
     with pytest.raises(UsageError, match="'A' stands twice"):
         duels(as_rankings([("1", "j", [("A", 1), ("A", 2)])]))

@@ -125,6 +125,13 @@ def test_digits_in_the_output_are_kept(text, output, kind, category):
         assert output[finding.output.start : finding.output.end] == finding.output.text
 
 
+def test_a_surname_stands_for_a_person():
+    merkel = (mention("Angela Merkel", category="person"),)
+    assert kinds(merkel, "Merkel left.") == ["found"]
+    assert kinds(merkel, "Merkels left.") == ["lost"]
+    assert kinds((mention("New York"),), "York is cold.") == ["lost"]
+
+
 def test_a_copied_form_is_right_in_the_same_language():
     bonn = (mention("Bonns", "Q586"),)
     assert explain(bonn, "Bonns Rathaus", (), same_language=True)[0].kind == "found"

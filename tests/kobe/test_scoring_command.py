@@ -74,7 +74,7 @@ def test_figures_of_categories_and_of_metrics_beside_people(small_kb, tmp_path, 
     both = ["score", DEMO, str(human), *ARGUMENTS[2:], *arguments[len(ARGUMENTS) :]]
     assert run([*both, "--human", "people", "--plot", "categories,people"]) == 0
     categories = (tmp_path / "f-categories.svg").read_text(encoding="utf-8")
-    assert "Entities by category" in categories
+    assert "Entities kept by category" in categories
     people = (tmp_path / "f-people.svg").read_text(encoding="utf-8")
     assert "kobe (r = " in people
     assert "careful" in people

@@ -122,29 +122,3 @@ def test_the_section_of_a_report(found: JudgeReport) -> None:
     evil = make_report(es, "mqm", n_bootstrap=50, judges=hostile())
     assert "<script>alert(1)" not in evil.html
     assert "000<b>" not in evil.html
-
-
-def test_verdicts_on_outputs_of_the_set_are_read_beside_its_scores():
-    import steelyard as sy
-    from steelyard.report.explorer import with_verdicts
-
-    es = sy.demo_set().select(systems=["Amber", "Basalt", "Cobalt"], scores=["mqm"])
-    verdicts = Verdicts(
-        kind="points",
-        items=("0", "1"),
-        item=np.array([0, 1, 0], dtype=np.int32),
-        judges=(Opinion("gpt", np.array([1.0, 0.0, 1.0])),),
-        raters=(Opinion("ann", np.array([1.0, np.nan, 0.0])),),
-        systems=("Amber", "Cobalt"),
-        left=np.array([0, 0, 1], dtype=np.int32),
-    )
-    found, added = with_verdicts(es, verdicts)
-    assert added == ("gpt (verdicts)", "people (verdicts)")
-    place = [found.segments.ids.index(name) for name in ("0", "1")]
-    assert found["gpt (verdicts)"].values[0, place].tolist() == [1.0, 0.0]
-    assert np.isnan(found["gpt (verdicts)"].values[1]).all()
-    assert found["people (verdicts)"].kind == "human"
-    page = make_report(es, "mqm", n_bootstrap=20, judges=judge(verdicts))
-    assert "gpt (verdicts)" in page.html
-    pairs = judge(embedded.VERDICTS, human=embedded.RATERS).verdicts
-    assert with_verdicts(es, pairs) == (es, ())

@@ -126,7 +126,7 @@ _NOT_OF_SEVERAL = frozenset(
 @from_fields(BattleOptions, *_SIDES, *_OUTCOMES, "scale")
 @click.option("--k", "pass_k", type=Numbers(int), help="Of repeated runs: pass@k and pass^k.")
 @details_option
-@click.option("--pairwise", is_flag=True, help="Print a table of all pairs, too.")
+@click.option("--pairwise", is_flag=True, help="Print tables of all pairs, too.")
 @plot_option(PLOTS, f"; with --pair: {' '.join(PAIR_PLOTS)}")
 @text_options
 @input_options
@@ -178,7 +178,7 @@ def compare(
     details = settings["details"]
     tables, shown = [result.table()], result.pieces()
     if settings["pairwise"] and hasattr(result, "pair_table"):
-        tables.append(result.pair_table())
+        tables += [result.pair_table(by) for by in result.aggregations]
         shown += tables[1:]
     repeats = _repeats(runs, es, settings)
     if repeats is not None:

@@ -55,8 +55,10 @@ class Board(Record):
     flips: tuple[Flip, ...]
 
     def sentence(self) -> str:
-        """Return how few items decide the first place, and the rank that the fewest decide."""
+        """Return what decides the first place, and the rank that the fewest items decide."""
         parts = []
+        if self.chance_first is not None:
+            parts.append(f"{self.first} stays first in {self.chance_first:.0%} of resamples")
         decided = [flip for flip in self.flips if flip.fewest]
         first = [flip for flip in decided if flip.rank == 1][:1]
         least = sorted(decided, key=lambda flip: (flip.fewest or 0, flip.rank))[:1]

@@ -27,6 +27,7 @@ from steelyard.comparison.results import (
     Comparison,
     decision_words,
     number,
+    spoken,
 )
 from steelyard.comparison.suites import TASK, Part, Suite, by_part, item_noun, part_of, suites_of
 from steelyard.core.decision import Decision, shown_interval
@@ -274,7 +275,7 @@ class Card(Result):
 
     def _statements(self) -> Iterator[Statement]:
         if TASK in self.suites:
-            yield from self.suites[TASK].statements(self.pooled, self.unit)
+            yield from self.suites[TASK].statements(self.pooled, spoken(self.unit, self.noun))
             return
         open_question = not self.decision.significant
         yield "undecided" if open_question else "settled", self.verdict
@@ -288,7 +289,7 @@ class Card(Result):
             share = max(self.probability, 1 - self.probability)
             ahead = self.pair[self.probability < 0.5]
             yield "sureness", f"{ahead} is ahead in {100 * share:.1f}% of the resampled test sets."
-        yield "sureness", self.unit.summary()
+        yield "sureness", spoken(self.unit, self.noun).summary()
 
     @property
     def _powered(self) -> bool:

@@ -107,6 +107,11 @@ def decision_words(decision: Decision, references: Sequence[str] = ()) -> str:
     return _opening(replace(decision, leader=leader, other=other).words())
 
 
+def spoken(unit: UnitEffect, noun: str) -> UnitEffect:
+    """Return a unit with the name that segments have in sentences."""
+    return replace(unit, name=noun) if unit.name == SEGMENT else unit
+
+
 @dataclass(frozen=True, slots=True)
 class Ranked:
     """One ranking of the systems, in the order of :attr:`Comparison.systems`.
@@ -294,7 +299,7 @@ class RankedSystems(Result):
     @property
     def spoken_unit(self) -> UnitEffect:
         """The unit with the name that segments have in sentences."""
-        return replace(self.unit, name=self.noun) if self.unit.name == SEGMENT else self.unit
+        return spoken(self.unit, self.noun)
 
     def called(self, by: str) -> str:
         """Name a ranking in a sentence: the mean of 0 and 1 is a proportion, of BLEU no mean."""
@@ -319,10 +324,6 @@ class RankedSystems(Result):
         """Return all systems of the first rank; none where nobody has a rank."""
         ranks = dict(zip(self.systems, self.aggregations[by].ranks, strict=True))
         return [system for system in self.ranking(by) if ranks[system] == 1]
-
-    def leaders(self) -> dict[str, tuple[str, ...]]:
-        """Return the best systems by each ranking."""
-        return {by: tuple(self.best(by)) for by in self.aggregations}
 
     def better_by_test(self, by: str, system: str) -> list[str]:
         """Return the systems that rank below one, but are better by the test."""
@@ -537,16 +538,27 @@ class RankedSystems(Result):
         return (*notes, *self.notes)
 
     def pair_table(self, by: str | None = None) -> Table:
-        """Return a row per pair of systems, in the order of a ranking: the first, unless named."""
-        columns = (
+        """Return a row per pair of systems, in the order of a ranking: the first, unless named.
+
+        ``chance`` is that of the leader by one fit of all systems; ``alone`` is the share that it
+        wins of the comparisons of the two, ties as half.
+        """
+        by = next(iter(self.aggregations)) if by is None else by
+        decisions, ranked = self.decisions(by), self.aggregations[by]
+        columns = [
             Column("leader"), Column("other"), Column("difference", mixed=True, importance=8),
             Column("low", mixed=True), Column("high", mixed=True),
             Column("p", p_value=True, importance=6), Column("p_adjusted", p_value=True),
             Column("test", importance=2),
-        )  # fmt: skip
-        names = [column.name for column in columns]
-        rows = tuple(tuple(getattr(d, name) for name in names) for d in self.decisions(by))
-        return Table("", columns, rows)
+        ]  # fmt: skip
+        cells = [[getattr(d, column.name) for d in decisions] for column in columns]
+        chance = None if ranked.average or not ranked.pairwise.size else ranked.pairwise
+        for name, values in (("chance", chance), ("alone", ranked.alone)):
+            if values is not None:
+                place = {system: i for i, system in enumerate(self.systems)}
+                columns.append(Column(name, digits=3))
+                cells.append([float(values[place[d.leader], place[d.other]]) for d in decisions])
+        return Table(self.shown(by), tuple(columns), tuple(zip(*cells, strict=True)))
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, repr=False)
@@ -711,23 +723,22 @@ def _not_beaten(result: RankedSystems, by: str, tiers: Tiers, best: str) -> list
 
 
 def _rank_range(result: RankedSystems, by: str) -> Iterator[Statement]:
-    ranked, top = result.aggregations[by], result.best(by)[:1]
+    ranked, top, board = result.aggregations[by], result.best(by)[:1], result.board
     if not top or ranked.best_rank is None or ranked.worst_rank is None:
         return
     if result.ahead_of(by, top[0]):
         return  # resamples rank by the same unequal segments
+    if len(result.systems) > 2 and board is not None and board.chance_first is not None:
+        return  # the note below the table says how often it stays first
     i = result.systems.index(top[0])
     low, high = ranked.best_rank[i], ranked.worst_rank[i]
-    if np.isnan([low, high]).any():
-        return
-    name, drawn = system_name(top[0], result.references), result.DRAWN
-    first = ""
-    if ranked.rank_shares is not None:
-        share = float(ranked.rank_shares[i, 0])
-        first = f"rank 1 in {share:.{int(0.995 < share < 1)}%}"
-    ranks = "" if high == 1 and first else f"{span('rank', int(low), int(high))} in 95%"
-    shares = " and ".join(part for part in (first, ranks) if part)
-    yield "sureness", _opening(f"{name} has {shares} of the {drawn} by {result.called(by)}")
+    if not np.isnan([low, high]).any():
+        ranks = span("rank", int(low), int(high))
+        name = system_name(top[0], result.references)
+        yield (
+            "sureness",
+            f"In 95% of the {result.DRAWN}, {name} has {ranks} by {result.called(by)}.",
+        )
 
 
 def by_test(test: str) -> str:

@@ -487,7 +487,8 @@ def _plain_pair(source: Path, target: Path) -> Bitext:
         message = f"{plural(len(texts[1]), 'line')}, but {source} has {len(texts[0])}"
         raise InputError(message, path=target, line=min(map(len, texts)) + 1)
     segments = [
-        BitextSegment(str(n), *pair, n) for n, pair in enumerate(zip(*texts, strict=True), 1)
+        BitextSegment(str(n), source_text, target_text, n)
+        for n, (source_text, target_text) in enumerate(zip(*texts, strict=True), 1)
     ]
     languages = [_language_of_file(path) for path in (source, target)]
     bitext = Bitext.of(source, "plain text", segments, languages[0], languages[1])
@@ -664,7 +665,7 @@ def _tbx_terms(
         if wanted[k] is None:
             raise InputError(f"has no terms of {lang or 'two languages'}, expected TBX", path=path)
     for terms in entries:
-        sources, targets = ([t for lang, *t in terms if _same(lang, w)] for w in wanted)
+        sources, targets = ([t[1:] for t in terms if _same(t[0], w)] for w in wanted)
         for source, banned in sources:
             for target, forbidden in () if banned else targets:
                 yield GlossaryTerm(source, target, forbidden)

@@ -397,9 +397,10 @@ def _files_with_role(parts: Sequence[_Decided], reading: Reading) -> tuple[str, 
         return asked[0] if asked else "", long if len(long) > 1 else []
     described = any(name in table for table in tables for name in (*roles.TASK, *roles.EPOCH))
     scores = [set(roles.measured(table)) for table in tables]
+    if described or not scores[0] or any(names != scores[0] for names in scores):
+        return "", []
     systems = [set(table.labels(roles.SYSTEM[0])) for table in tables]
-    same = all(each == kinds[0] for kinds in (scores, systems) for each in kinds)
-    if described or not same:
+    if any(names != systems[0] for names in systems):
         return "", []
     items = [table.labels(roles.segment_column(table) or "") for table in tables]
     ids = [set(labels) for labels in items]
@@ -412,7 +413,8 @@ def _files_with_role(parts: Sequence[_Decided], reading: Reading) -> tuple[str, 
         keys = zip(table.labels(roles.SYSTEM[0]), labels, strict=True)
         for key, row in zip(keys, values, strict=True):
             other, others = cells.setdefault(key, (table, row))
-            if any(abs(a - b) > 0 for a, b in zip(row, others, strict=True)):  # never of NaN
+            differ = any(abs(a - b) > 0 for a, b in zip(row, others, strict=True))  # never of NaN
+            if differ and other is not table:
                 if _count_apart(ids):
                     return "task", long
                 raise UsageError(

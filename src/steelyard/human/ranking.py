@@ -134,12 +134,7 @@ def by_rater(ratings: Ratings) -> Counts:
 def average(
     ratings: Ratings, columns: Mapping[str, Floats], rows: NDArray[np.bool_] | None = None
 ) -> Averages:
-    """Average columns of per-row scores over all ratings of the same output.
-
-    >>> ratings = Ratings.from_labels(["A", "A"], ["1", "1"], ["r", "s"], np.array([50.0, 60.0]))
-    >>> average(ratings, {"raw": ratings.value}).values["raw"].tolist()
-    [55.0]
-    """
+    """Average columns of per-row scores over all ratings of the same output."""
     kept = np.arange(len(ratings)) if rows is None else np.flatnonzero(rows)
     cells, cell, n = np.unique(outputs(ratings)[kept], return_inverse=True, return_counts=True)
     system, segment = np.divmod(cells, max(1, len(ratings.segments)))

@@ -72,12 +72,6 @@ def standardise(ratings: Ratings, scale: RaterScale | None = None) -> Floats:
     """Return the z of each row: how many of the rater's deviations above the rater's mean it is.
 
     NaN where a rater has fewer than two scores, or gave the same one to everything.
-
-    >>> ratings = Ratings.from_labels(
-    ...     ["A", "B", "A"], ["1", "1", "1"], ["r", "r", "s"], np.array([70.0, 50.0, 90.0])
-    ... )
-    >>> standardise(ratings).round(4).tolist()
-    [0.7071, nan, -0.7071]
     """
     scale = rater_scale(ratings) if scale is None else scale
     sd = np.where(scale.usable, scale.sd, np.nan)

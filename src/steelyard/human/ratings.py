@@ -114,14 +114,7 @@ def fitting_weights(ratings: Ratings) -> Weights:
 
 
 def read_weights(path: str | Path = "wmt") -> Weights:
-    """Read a table of weights: ``wmt``, ``wmt21``, or a TOML file.
-
-    >>> weights = read_weights()
-    >>> float(weights.weight(ErrorSpan("Fluency/Punctuation", "Minor")))
-    0.1
-    >>> float(weights.weight(ErrorSpan("Non-translation!", "Major")))
-    25.0
-    """
+    """Read a table of weights: ``wmt``, ``wmt21``, or a TOML file."""
     file = toml.read(FOLDER / f"{path}.toml" if path in NAMED else Path(path))
     file.only(("severity", "rule"))
     listed = file.keys.get("severity")

@@ -17,6 +17,7 @@ from steelyard.core.errors import DegenerateError, UsageError
 from steelyard.core.table import Cell, Column, Table
 from steelyard.core.warnings import TypedWarning
 from steelyard.data.judgements import BattleLog, Codes, Floats, Rankings
+from steelyard.data.segments import positions
 from steelyard.formats.format import TableFormat
 from steelyard.formats.rawtable import RawTable
 from steelyard.human.options import HumanOptions
@@ -74,21 +75,28 @@ class Duels:
 
 
 def unfold(rankings: Rankings) -> Duels:
-    """Unfold rankings into duels of two outputs each."""
+    """Unfold rankings into duels of two outputs each.
+
+    Identical outputs were one output to the judge: a system named ``A+B`` stands for both, where A
+    and B occur on their own, too. They do not meet each other there, but all others.
+    """
     n_rows, width = rankings.system.shape
     row = np.repeat(np.arange(n_rows), width)
     rank = rankings.rank.ravel()
-    ranked = (rankings.system.ravel() >= 0) & ~np.isnan(rank)
-    row, rank, code = row[ranked], rank[ranked], rankings.system.ravel()[ranked].astype(np.int64)
+    code: NDArray[np.integer] = rankings.system.ravel()
+    ranked = (code >= 0) & ~np.isnan(rank)
+    names, slot, code = _split_joined(rankings.systems, code[ranked])
+    row, rank = row[ranked][slot], rank[ranked][slot]
     first, second = pairs_within(row)
+    meet = slot[first] != slot[second]
+    first, second = first[meet], second[meet]
     again = code[first] == code[second]
     if again.any():
-        name = rankings.systems[code[first][again][0]]
-        raise UsageError(f"system '{name}' stands twice in one ranking")
+        raise UsageError(f"system '{names[code[first][again][0]]}' stands twice in one ranking")
     swap = code[first] > code[second]
     left, right = np.where(swap, second, first), np.where(swap, first, second)
     return Duels(
-        systems=rankings.systems,
+        systems=names,
         segments=rankings.segments,
         raters=rankings.raters,
         left=code[left].astype(np.int32),
@@ -98,6 +106,19 @@ def unfold(rankings: Rankings) -> Duels:
         rater=rankings.rater[row[left]],
         row=np.unique(row[left], return_inverse=True)[1],
     )
+
+
+def _split_joined(
+    names: tuple[str, ...], code: NDArray[np.integer]
+) -> tuple[tuple[str, ...], Counts, NDArray[np.int64]]:
+    """Let a row of ``A+B`` be a row of A and a row of B; returns names, old rows and codes."""
+    parts = [n.split("+") if all(p in names for p in n.split("+")) else [n] for n in names]
+    single = tuple(name for name, part in zip(names, parts, strict=True) if len(part) == 1)
+    if len(single) == len(names):
+        return names, np.arange(len(code)), code.astype(np.int64)
+    codes = [positions(part, single) for part in parts]
+    slot = np.repeat(np.arange(len(code)), np.array([len(part) for part in parts])[code])
+    return single, slot, np.concatenate([codes[c] for c in code])
 
 
 def wmt_options(n_battles: int) -> TrueSkillOptions:

@@ -393,7 +393,7 @@ class JudgeReport(Answer):
         # A rule that several judges are held against is told once.
         lines = dict.fromkeys(line for judge in judges for line in judge.lines())
         yield from (("sureness", line) for line in lines)
-        yield from (("sureness", line) for line in (*self._constant_line(), *self._worth_line()))
+        yield from (("sureness", line) for line in self._worth_line())
 
     def paragraphs(self) -> list[str]:
         """Return the same as a paragraph for each judge, after the classes."""
@@ -402,22 +402,7 @@ class JudgeReport(Answer):
             for judge in self._judges()
         ]
         paragraphs = [" ".join(lines) for lines in judges if lines]
-        return [*self.headline(), *paragraphs, *self._constant_line(), *self._worth_line()]
-
-    def _constant_line(self) -> list[str]:
-        if self.constant is None or not self.constant[1].advantage.known:
-            return []
-        label, best = self.constant[0], self.constant[1].advantage.value
-        beaten = [
-            card.name for card in self.cards
-            if card.alt_test is not None and card.alt_test.advantage.value < best
-        ]  # fmt: skip
-        if not beaten:
-            return []
-        rows = f"{percent(best)} of rows"
-        judges = f"{len(beaten)} of {plural(len(self.cards), 'judge')} ({listed(beaten, 6)})"
-        near = f"Always saying '{label}' is as near to annotators as one of them in {rows}"
-        return [f"{near}, more often than {judges}."]
+        return [*self.headline(), *paragraphs, *self._worth_line()]
 
     def best_with_labels(self) -> JudgeCard | None:
         """Return the judge with which labels are worth most, of those usable with labels."""

@@ -289,7 +289,6 @@ class Explanation:
         return tuple(weighed)
 
     def _around(self, row: Row, text: str) -> Around:
-        """Say how the entities of a segment fare as a whole."""
         sure = [f for f in row if f.source is not None and not f.source.doubtful]
         return Around(
             wanted=len(sure),

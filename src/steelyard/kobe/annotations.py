@@ -73,9 +73,6 @@ def entity_counts(
 ) -> tuple[int | None, ...]:
     """Count entities as the paper's table does; None for what needs a side that is not there.
 
-    They are sentences, source sentences with entities, entities of sources and of references, then
-    distinct ones of sources, of references, and of both.
-
     Examples
     --------
     >>> a, b = Mention(0, 1, "a", "a"), Mention(1, 2, "b", "b")

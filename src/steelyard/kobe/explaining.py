@@ -134,7 +134,6 @@ class EntityNames:
         self._cache: dict[Id, tuple[tuple[str, ...], tuple[str, ...]]] = {}
 
     def _look_up(self, entity: Id) -> tuple[tuple[str, ...], tuple[str, ...]]:
-        """Return the names of an entity, labels first, and the labels alone."""
         if entity not in self._cache:
             every = [] if self.kb is None else self.kb.names(entity, (self.lang, UNSTATED))
             unstated = [n for n in every if n.lang == UNSTATED and self.can_spell(n.text)]
@@ -193,7 +192,7 @@ _UNSPACED = "\u0e00"  # scripts from here on are mostly written without blanks
 def _find_unlinked(
     mention: Mention, output: str, used: Spans, linked: Spans, names: EntityNames
 ) -> Mention | None:
-    """Find digits, a name of the target language, or a derived word in an output.
+    """Find digits, a name of the target language, a surname, or a derived word in an output.
 
     ``used`` are the spans of paired mentions, ``linked`` those of all mentions.
     """
@@ -201,7 +200,7 @@ def _find_unlinked(
     if plain or mention.category in _COUNTED:
         return _find_digits(mention, output, used)
     forms = names.of(mention)
-    for form in forms:
+    for form in (*forms, *_last_words(mention, forms)):
         if len(form) >= _LEAST or form.isupper() or form[:1] >= _UNSPACED:
             place = _find_form(form, output, used, mention, "literal")
             if place is not None:
@@ -218,6 +217,14 @@ def _placed(
     if any(s < end and start < e for s, e in used):
         return None
     return mention._replace(start=start, end=end, text=output[start:end], rule=rule)
+
+
+def _last_words(mention: Mention, names: Iterable[str]) -> list[str]:
+    """Return the last words of a person's or a currency's names: Merkel, dollar."""
+    if mention.category not in ("person", "currency"):
+        return []
+    parts = [re.split(r"[\s·・‧]+", name.strip()) for name in (mention.text, *names)]
+    return list(dict.fromkeys(p[-1] for p in parts if len(p) > 1 and len(p[-1]) > 1))
 
 
 def _find_derived(name: str, output: str, linked: Spans, mention: Mention) -> Mention | None:

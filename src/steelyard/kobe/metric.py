@@ -190,7 +190,6 @@ def kobe_metric(
 def _chosen_linker(
     options: KobeOptions, kb: object, linker: Linker | None, lp: str | None = None
 ) -> Linker:
-    """Return the linker of the caller, that of links, or our own; ``lp`` chooses among links."""
     if linker is not None:
         if not callable(getattr(linker, "link", None)):
             raise bad_value("linker", "an object with a method 'link'", linker)

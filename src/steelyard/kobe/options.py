@@ -57,13 +57,7 @@ class KobeOptions(Options):
 
     @classmethod
     def of(cls, settings: Mapping[str, Any]) -> KobeOptions:
-        """Make options from settings by name.
-
-        Examples
-        --------
-        >>> KobeOptions.of({"tiers": "core"}).tiers
-        ('core',)
-        """
+        """Make options from settings by name."""
         names = [item.name for item in fields(cls)]
         for name in settings:
             if name not in names:

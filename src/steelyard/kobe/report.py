@@ -191,7 +191,6 @@ class KobeReport(Result):
 
     @property
     def _ceiling(self) -> str | None:
-        """How much the best human translation keeps, None without one."""
         people = [s for s in self.systems if s.is_reference and not math.isnan(s.recall)]
         if not people:
             return None

@@ -17,9 +17,8 @@ import numpy as np
 from steelyard.core.errors import InputError, printable
 from steelyard.core.options import bad_value
 from steelyard.core.text import plural
-from steelyard.data.evalset import EvalSet, Kind, ScoreTable
+from steelyard.data.evalset import EvalSet, ScoreTable
 from steelyard.data.judgements import ErrorSpan, Ratings
-from steelyard.data.verdicts import Opinion, Verdicts
 from steelyard.formats import files
 from steelyard.formats.reading import read_any
 from steelyard.stats.arrays import Floats
@@ -359,30 +358,3 @@ def add_ratings(
         else:
             raise bad_value("ratings", _EXPECTED, source)
     return es
-
-
-def with_verdicts(es: EvalSet, verdicts: Verdicts) -> tuple[EvalSet, tuple[str, ...]]:
-    """Add verdicts on single outputs of a set to its scores, to read where judge and people differ.
-
-    Verdicts on pairs, or on other systems and items, add nothing. Gives the set and the names of
-    what was added.
-    """
-    row_of = {name: row for row, name in enumerate(es.systems)}
-    column_of = {name: column for column, name in enumerate(es.segments.ids)}
-    known = set(verdicts.systems) <= set(row_of) and set(verdicts.items) <= set(column_of)
-    if verdicts.kind != "points" or verdicts.left is None or not known:
-        return es, ()
-    rows = np.array([row_of[name] for name in verdicts.systems])[verdicts.left]
-    columns = np.array([column_of[name] for name in verdicts.items])[verdicts.item]
-    opinions: list[tuple[Opinion, Kind]] = [(judge, "metric") for judge in verdicts.judges]
-    opinions.append((verdicts.people(), "human"))
-    added = []
-    for opinion, kind in opinions:
-        name = f"{opinion.name} (verdicts)"
-        if name in es.scores or np.isnan(opinion.value).all():
-            continue
-        values = np.full((len(es.systems), es.n_segments), np.nan)
-        values[rows, columns] = opinion.value
-        es = es.with_scores(name, ScoreTable(values, kind=kind))
-        added.append(name)
-    return es, tuple(added)

@@ -45,7 +45,6 @@ from steelyard.report.explorer import (
     add_ratings,
     explore,
     rated_mistakes,
-    with_verdicts,
 )
 from steelyard.report.methods import summarise
 from steelyard.report.options import ReportOptions
@@ -245,11 +244,10 @@ def write_report(
     first = [*options.explored, *(name for name in (gold, main) if name is not None)]
     names = _explored(es, first, meta, rivals)
     marks = [*extras.mistakes, *rated_mistakes(es)]
-    read, judged = (es, ()) if extras.judges is None else with_verdicts(es, extras.judges.verdicts)
     pair = _pair(compared)
     packed = None
     if es.n_segments:
-        packed = explore(read, [*names, *judged], pair=pair, mistakes=marks)
+        packed = explore(es, names, pair=pair, mistakes=marks)
     warnings = [*(compared.warnings if compared else es.notes), *(meta.warnings if meta else ())]
     warnings += [text for name in rivals for text in direction_warnings(name, es[name])]
     warnings += without_figures()

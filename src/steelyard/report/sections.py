@@ -170,7 +170,7 @@ def _is_in(text: str, answer: str) -> bool:
 
 def _decision(card: Card, writer: Writer) -> Iterator[Markup]:
     """Write the difference of two systems with its interval, and who wins how often."""
-    rows = [Estimate(" minus ".join(card.pair), card.difference, card.signed_ci())]
+    rows = [Estimate(" minus ".join(card.pair), card.difference, card.ci)]
     arrow = "" if card.higher_is_better else " (lower is better)"
     heads = ("difference", f"{card.score}{arrow}")
     yield writer.strips(forest("chart-forest", "Difference of the two systems", rows, heads,

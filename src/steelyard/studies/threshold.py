@@ -328,6 +328,7 @@ def _thresholds(score: str, rows: Sequence[Row], options: ThresholdOptions) -> T
     notes += [
         f"threshold: the smallest difference that at most {options.share:.3g} of these pairs reach",
         f"{custom}: share of these pairs that the customary {options.customary:g} calls different",
+        "intervals resample segments, not raters: with few raters they are too narrow",
     ]
     title = f"How wide a tie of people is, by {score} scores"
     return Table(title, tuple(columns), tuple(rows), tuple(notes) if rows else ())

@@ -18,7 +18,7 @@ from numpy.typing import NDArray
 
 from steelyard.core.errors import InputError, UsageError
 from steelyard.core.provenance import InputFile
-from steelyard.data.judgements import BattleLog, Floats, encode
+from steelyard.data.judgements import BattleLog, Codes, Floats, encode
 from steelyard.formats import columns as roles
 from steelyard.formats import duck, files, parquet, registry, tables
 from steelyard.formats.cells import label
@@ -264,8 +264,8 @@ def _of_codes(
         for row in range(kinds.n_rows)
         if all(label(kinds.columns[name][row]) == value for name, value in columns.where)
     ]
-    sides = (None, None) if names.outcome is None else (names.left, names.right)
-    plain = LogColumns(*sides, names.outcome, words=columns.words, swapped=columns.swapped)
+    left, right = (None, None) if names.outcome is None else (names.left, names.right)
+    plain = LogColumns(left, right, names.outcome, words=columns.words, swapped=columns.swapped)
     read = battles.read(kinds.take(chosen).without([name for name, _ in columns.where]), plain)
     duels = Battles(read.left, read.right, read.outcome, len(read.systems), read.weight)
     timed = in_order and names.time is not None
@@ -285,7 +285,8 @@ def _of_codes(
     if len(chosen) < kinds.n_rows:
         cells = {name: values[row >= 0] for name, values in cells.items()}
         row = row[row >= 0]
-    unit_names, unit = None, None
+    unit_names: tuple[str, ...] | None = None
+    unit: Codes | None = None
     if units is not None:
         used, code = cells["unit"], np.zeros(units.n_rows, dtype=np.int32)
         rows = np.flatnonzero(np.bincount(used, minlength=units.n_rows)).tolist()

@@ -291,9 +291,11 @@ def _logins(persons: Mapping[str, Any], path: str) -> Iterator[tuple[str, str, i
 def _login_rows(path: Path) -> Iterator[tuple[str, str, int | None]]:
     table = tables.read(path, is_text=lambda _: True)
     login = next((name for name in (_LOGIN, *roles.RATER) if name in table), None)
-    if login is None or _PERSON not in table:
+    names = (name for name in (_PERSON, *roles.RATER) if name in table and name != login)
+    person = next(names, None)
+    if login is None or person is None:
         shown = ", ".join(list(table.columns)[:8])
         raise InputError(f"columns {shown}, expected {_LOGIN} and {_PERSON}", path=path)
-    pairs = zip(table.labels(login), table.labels(_PERSON), strict=True)
+    pairs = zip(table.labels(login), table.labels(person), strict=True)
     for row, (name, owner) in enumerate(pairs):
         yield name, owner, table.line(row)

@@ -262,7 +262,6 @@ def check_id(entity: Entity, path: str, line: int | None = None) -> None:
 
 
 def _named(record: int, names: Sequence[Name]) -> tuple[list[Any], ...]:
-    """Give the names of a record as columns of the table ``names``."""
     rows = []
     for number, name in enumerate(names):
         folded = fold(name.text, name.lang)
@@ -475,7 +474,6 @@ def _labels(n: int, entities: NDArray[np.uint32], ranks: NDArray[np.uint8]) -> N
 def _spellings(
     db: Any, counts: NDArray[np.int64], order: NDArray[np.int64]
 ) -> tuple[NDArray[np.uint8], list[str]]:
-    """Give the bytes of all postings in their order, and the lines of those listed."""
     rows = db.execute(
         "SELECT spelling, mains.place IS NOT NULL AS main FROM spelt JOIN entities USING (entity)"
         " LEFT JOIN mains USING (lang, entity, place)"

@@ -294,6 +294,7 @@ _PARTS = PLACES | _NUMBERS | {"organisation", "product", "event", "name", "month
 _APART = frozenset({"country", "weekday", "unit", "currency", "percent", "date", "time", "number"})
 _LISTED = 6  # characters between two names of a list
 _SHORT_IN_HAN = 3  # characters of a name that is hardly anything else
+_CHINESE_NAME = re.compile(r"[\u3400-\u9fff]{1,6}(?:·[\u3400-\u9fff]{1,4})+")
 _NEIGHBOURHOOD = 40  # characters in which a neighbour is looked for
 _HEADLINE = 0.7  # of the words of a headline have a capital ...
 _SHORT = 10  # ... all of them in a text of fewer words
@@ -327,6 +328,7 @@ def small_places(
     marked = []
     for at, name in enumerate(names):
         doubtful = name.doubtful or name.entry.doubtful
+        doubtful = doubtful or ("·" in text and lang in UNSPACED and _in_chinese_name(text, name))
         if _is_small_place(name, lang) and not (
             _shown_to_be_place(text, tokens, starts, names, at, lang)
             and not _is_word(text[name.start : name.end], lang)
@@ -351,6 +353,12 @@ def _is_small_place(name: NameSpan, lang: str) -> bool:
         short = name.end - name.start < _SHORT_IN_HAN
         return entry.category in ("city", "airport") and entry.doubtful and short
     return entry.unplaced
+
+
+def _in_chinese_name(text: str, name: NameSpan) -> bool:
+    """Tell whether a name is a piece of a longer one, as Niue is of 埃马纽埃尔·马克龙."""
+    matches = _CHINESE_NAME.finditer(text)
+    return any(m.start() <= name.start and name.end <= m.end() for m in matches)
 
 
 def _shown_to_be_place(

@@ -204,7 +204,6 @@ class Lexicon:
         return self._cased(kept, name)
 
     def _postings(self, name: str) -> list[tuple[int, int]]:
-        """Return entities and flags of a name: stated in the language, or in none."""
         postings: dict[int, int] = {}
         for lang in (self.lang, UNSTATED):
             key = self.kb.key(lang, name)

@@ -422,7 +422,6 @@ def _compared(es: EvalSet, against: str) -> Texts:
 def _link_texts(
     linker: Linker, texts: Sequence[str | None], pair: tuple[str, str], *names: str
 ) -> tuple[Mentions, ...]:
-    """Find the mentions of a row of texts, which annotations have under any of these names."""
     if isinstance(linker, AnnotatedLinker):
         return tuple(linker.link_row(names, texts))
     linked = iter(linker.link([text for text in texts if text is not None], *pair))

@@ -123,7 +123,6 @@ class Meaning(NamedTuple):
 
 @cache
 def _words(lang: str) -> tuple[dict[str, str], re.Pattern[str]]:
-    """Return the units of words that the base lacks in a language, and their pattern."""
     words = {
         fold_text(name, lang).text.replace("_", " "): f"unit:{unit}"
         for langs, listed in _UNITS["words"].items()
@@ -218,7 +217,6 @@ class Units:
         return None if year and codes[0] == _YEAR else self._unit(codes)
 
     def _unit(self, codes: tuple[str, ...]) -> Meaning | None:
-        """Return the entities of units, with those they stand for in translations."""
         if codes not in self._units:
             kin = dict.fromkeys(k for code in codes for k in _kin().get(code, (code,)))
             entities = [self._lexicon.values[code] for code in kin]

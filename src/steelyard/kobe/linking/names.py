@@ -411,7 +411,6 @@ def _apart(parts: Sequence[str], words: Sequence[Piece]) -> Span | None:
 
 
 def _best(part: str, words: Mapping[int, Piece]) -> tuple[float, int]:
-    """Return how alike the word is that is most like a part of a name, and its index."""
     scores = [(alike(part, word.text), at) for at, word in words.items()]
     return max(scores, key=lambda pair: pair[0], default=(0.0, -1))
 

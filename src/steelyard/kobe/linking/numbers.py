@@ -280,7 +280,6 @@ def _adjective_values(text: str, words: NumberWords) -> Iterator[Value]:
 
 
 def _percent_word(text: str, at: int, words: NumberWords) -> int:
-    """Return the end of a word for percent that follows, 0 if there is none."""
     if text[at : at + 1] not in (" ", "-"):
         return 0
     for word in words.percent:
@@ -645,7 +644,6 @@ def _digit_values(text: str, written: str, lang: str) -> list[Value]:
 def _number(  # noqa: PLR0911
     text: str, written: str, digits: re.Match[str], lang: str
 ) -> Value:
-    """Return the value of digits by what follows them, the likeliest first."""
     start, end = digits.span()
     number = canonical(digits[0], lang)
     magnitude, percent = _tails(lang)
@@ -726,7 +724,6 @@ def _part_of_name(text: str, written: str, end: int) -> bool:
 
 
 def _english_months(text: str, written: str) -> Iterator[Value]:
-    """Find March and May beside a day or a year, where a capital alone would say nothing."""
     for match in _ENGLISH_MONTH.finditer(text):
         if written[match.start()].isupper():
             yield Value(*match.span(), "month:3" if match[0] == "march" else "month:5", "month")
@@ -776,7 +773,6 @@ def _ranges(text: str, values: list[Value], lang: str) -> list[Value]:
 
 
 def _power(text: str, value: Value, lang: str) -> int:
-    """Return the power of ten by which a magnitude multiplies the digits of a value, or 0."""
     digits = _DIGITS.match(text, value.start)
     if digits is None or value.category != "number" or digits.end() >= value.end:
         return 0

@@ -120,7 +120,6 @@ class TermFinder:
 
 @lru_cache(maxsize=1 << 16)
 def _keys(word: str, lang: str) -> frozenset[str]:
-    """Return a word, its dictionary forms and its stem, all folded."""
     folded = fold(word, lang)
     short = stem(folded, lang)
     stems = {short} if len(short) >= _SHORTEST_STEM else set()

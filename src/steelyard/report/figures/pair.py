@@ -177,11 +177,12 @@ def differences(
     first, second = map(label, pair)
     kinds = [f"{first} higher", "tie", f"{second} higher"]
     colours = [vega.BLUE, vega.GREY, vega.ORANGE]
+    x = amount("from", f"{first} minus {second} ({label(score)})")
     bars = mark(
         "rect",
         difference_bars(gap, kinds),
         tip=True,
-        x=amount("from", f"{first} minus {second} ({label(score)})"),
+        x=x,
         x2={"field": "to"},
         y=amount("base", "segments", scale={"zero": True}),
         y2={"field": "top"},
@@ -189,10 +190,10 @@ def differences(
     )
     marks = {"mean": float(gap.mean()), "median": float(np.median(gap))}
     lines = [
-        mark("rule", [{"at": number(v)}], look=look, x=amount("at"))
+        mark("rule", [{"at": number(v)}], look=look, x={**x, "field": "at"})
         for v, look in zip(marks.values(), _LINES, strict=True)
     ]
-    zero = mark("rule", [{"at": 0}], look={"color": vega.INK}, x=amount("at"))
+    zero = mark("rule", [{"at": 0}], look={"color": vega.INK}, x={**x, "field": "at"})
     lead = gap if higher_is_better else -gap
     counts = f"{(lead > 0).sum():,} wins, {(lead == 0).sum():,} ties, {(lead < 0).sum():,} losses"
     counts += "" if higher_is_better else " (lower is better)"
