@@ -629,11 +629,6 @@ def _warnings(es: EvalSet, two: Pair) -> Iterator[str]:
     yield from (*mean_warnings(two.score, two.table), *two.units.warnings)
     if two.units.n < 2:
         yield f"{two.units.counted()}: there is nothing to resample, and no interval"
-    yield from lacking(two)
-
-
-def lacking(two: Pair) -> Iterator[str]:
-    """Warn of segments that only one of two systems has."""
     scored = ~np.isnan(two.table.values[two.rows]).all(axis=0)
     alone = int((scored & ~two.shared).sum())
     if alone:

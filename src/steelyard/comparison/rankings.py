@@ -237,11 +237,8 @@ def is_binary(values: Floats, right: float = 1.0) -> bool:
     >>> is_binary(np.array([0.0, 1.0, np.nan])), is_binary(np.array([0.0, 0.0]))
     (True, False)
     """
-    flat = values.ravel()
-    for part in (flat[:1024], flat):  # the first few values mostly settle it
-        if not ((part == right) | (part == 0) | np.isnan(part)).all():
-            return False
-    return bool((flat == right).any())
+    ones = values == right
+    return bool((ones | (values == 0) | np.isnan(values)).all() and ones.any())
 
 
 # -- rankings

@@ -373,8 +373,6 @@ def compare_each(
     es: EvalSet, scores: Sequence[str], options: CompareOptions, rng: Rng = 0
 ) -> ByScore:
     """Compare systems by each of several scores."""
-    if len(scores) < 2:
-        raise UsageError("several scores are needed, got one")
     options = replace(options, by=(options.by or ("mean",))[:1])
     return ByScore.of({name: compare_by(es, name, options, rng) for name in each(scores)})
 
