@@ -433,20 +433,31 @@ class ByScore(Result):
 
     def table(self) -> Table:
         """Return a row per score: who leads whom by how much, and how sure that is."""
-        cards = {name: card for name, card in self.results.items() if isinstance(card, Card)}
         columns = (
             Column("score"), Column("leader", importance=8), Column("other", importance=7),
-            Column("lead", mixed=True, importance=9), Column("low", mixed=True, importance=6),
-            Column("high", mixed=True, importance=6), Column("p", p_value=True, importance=8),
-            Column("p adjusted", p_value=True),
-            *([Column("wins, ties, losses", importance=7)] if cards else ()),
+            Column("lead", mixed=True, importance=9), Column("low", mixed=True),
+            Column("high", mixed=True), Column("p", importance=8), Column("p adjusted"),
         )  # fmt: skip
         rows = []
         for name, d in self.leads().items():
             numbers = map(number, (d.difference, d.low, d.high, d.p, d.p_adjusted))
-            tally = [cards[name].tally()] if name in cards else []
-            rows.append((name, d.leader, d.other, *numbers, *tally))
+            rows.append((name, d.leader, d.other, *numbers))
         return Table("", columns, tuple(rows), (self.first.unit.sentence(),))
+
+    def pieces(self) -> list[Table | str]:
+        """Return the table as a terminal shows it; of a pair with its wins, ties and losses."""
+        names = ["score", "leader", "other", "lead (95% CI)", "p", "p adjusted"]
+        cards = isinstance(self.first, Card)
+        if cards:
+            names[2:3] = []
+            names.append("wins, ties, losses")
+        rows = []
+        for name, d in self.leads().items():
+            result = self.results[name]
+            others = () if cards else (d.other,)
+            counts = (result.tally(),) if isinstance(result, Card) else ()
+            rows.append((name, d.leader, *others, *d.cells(), *counts))
+        return [Table("", tuple(map(Column, names)), tuple(rows))]
 
 
 @keywords(CardOptions)

@@ -68,20 +68,11 @@ TESTS = {
     "mean-gap": "test of shares won",
     "elo-gap": "test of Elo ratings",
     "trueskill-gap": "test of TrueSkill",
-    "max-t": "test of all pairs at once",
-}
-CORRECTIONS = {
-    "holm": "Holm's correction",
-    "bonferroni": "Bonferroni's correction",
-    "benjamini-hochberg": "the Benjamini-Hochberg correction",
-    "none": "no correction for their number",
-    "all pairs at once": "corrected for all pairs together",
 }
 _SHORT_CORRECTIONS = {
     "holm": "Holm",
     "bonferroni": "Bonferroni",
     "benjamini-hochberg": "Benjamini-Hochberg",
-    "all pairs at once": "correction",
 }
 _REFERENCE = re.compile(r"(human[-_ ]?)?ref(erence)?[-_ ]?[a-z0-9]?", re.IGNORECASE)
 
