@@ -220,7 +220,7 @@ def test_what_is_there_and_broken_is_an_error(tmp_path, capsys, quick):
     path = folder / "metric-scores" / "he-en" / "BLEU-refB.seg.score"
     lines = path.read_text(encoding="utf-8").splitlines()
     path.write_text("\n".join(["s0\tmany", *lines[1:]]) + "\n", encoding="utf-8")
-    with pytest.raises(InputError, match="'many' is not a"):
+    with pytest.raises(InputError, match="'many' is not a number"):
         reproduce_spa(tmp_path)
     assert run(["reproduce", "spa", "--data", str(tmp_path), "--quiet"]) == 2
     assert capsys.readouterr().err.count("\n") == 1
@@ -233,36 +233,6 @@ def test_a_folder_whose_name_says_nothing(tmp_path, quick):
     assert any(text.startswith(f"{folder} is an mt-metrics-eval folder, but") for text in
                found.warnings)  # fmt: skip
     assert at_hand(reproduce_spa(folder.rename(tmp_path / "wmt23")))["wmt23 he-en"] == CELLS
-
-
-@pytest.fixture
-def converted(shared: Path, tmp_path: Path):
-    """Turn tables of WMT23 into an mt-metrics-eval folder."""
-
-    def convert(*pairs: str) -> Path:
-        folder = tmp_path / "wmt23"
-        for lp in pairs:
-            files = [f"{lp}.{part}.gz" for part in ("human.csv", "metrics.seg.csv", "text.jsonl")]
-            paths = [str(shared / "wmt23-metrics" / name) for name in files]
-            write_mtme(sy.load(*paths, human="mqm", lp=lp), folder)
-        return tmp_path
-
-    return convert
-
-
-@pytest.mark.parametrize(
-    "pairs", [("en-de",), pytest.param(("en-de", "zh-en"), marks=pytest.mark.thorough)]
-)
-def test_folders_made_of_the_tables_give_the_same(shared, converted, pairs, quick):
-    ours = reproduce_spa(converted(*pairs))
-    assert at_hand(ours) == {name: CELLS if name[6:] in pairs and name.startswith("wmt23") else 0
-                             for name in SETS}  # fmt: skip
-    assert len(ours.warnings) == 6 - len(pairs)
-    theirs = by_name(reproduce_spa(shared))
-    known = [row for row in ours.rows if row.match is not None]
-    assert len(known) > 35 * len(pairs)
-    for row in known:
-        assert theirs[row.what] == row or (len(pairs) == 1 and "sets at hand" in row.what)
 
 
 def test_english_german(shared, tmp_path, monkeypatch):
