@@ -84,8 +84,7 @@ def reproduce_ties(
         rows += compare(published[f"figure1-{name}"], lambda *_, ours=ours: ours)
     rows += PAPER.absent()
     missing = [counted for counted in counts.values() if isinstance(counted, str)]
-    missing += [curve.missing, *places.nameless()]
-    return PAPER.reproduced(rows, [*files, *curve.inputs], missing)
+    return PAPER.reproduced(rows, [*files, *curve.inputs], [*missing, curve.missing])
 
 
 def _count(places: Places, lp: str) -> _Counted | str:

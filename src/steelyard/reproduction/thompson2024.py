@@ -95,8 +95,7 @@ def reproduce_spa(
     rows += _ties_rows(published, found[SECTION43])
     rows += PAPER.absent()
     inputs: list[InputFile] = [file for own in sets.values() for file in own.es.inputs]
-    told = [*missing.values(), *places.nameless()]
-    return PAPER.reproduced(rows, inputs, told, {"resamples": RESAMPLES}, rng)
+    return PAPER.reproduced(rows, inputs, missing.values(), {"resamples": RESAMPLES}, rng)
 
 
 def _find(places: Places, name: str) -> _Set | str:
