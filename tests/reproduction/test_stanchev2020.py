@@ -257,6 +257,7 @@ def test_pairs_of_wmt20_are_as_many_as_the_official_ones(shared):
     assert int(pairs.at_least(25).sum()) == 9339
 
 
+@pytest.mark.thorough
 def test_gujarati_and_kazakh(shared):
     rows = {row.what: row for row in reproduce_ties(shared).rows}
     for lp, counts in {"gu-en": (20, 0), "kk-en": (10, 0)}.items():
