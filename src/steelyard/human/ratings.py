@@ -14,7 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from steelyard.core.errors import DegenerateError, InputError, UsageError, hint
-from steelyard.core.table import Column, Table
+from steelyard.core.table import Cell, Column, Table
 from steelyard.core.text import listed, plural
 from steelyard.data.evalset import EvalSet
 from steelyard.data.judgements import ErrorSpan, Floats, Ratings, encode
@@ -225,7 +225,9 @@ def profile(ratings: Ratings, weights: Weights, systems: Sequence[str]) -> Table
     heaviest = [top for top in heaviest if cost[top].total()]
     columns = (Column("system"), Column("errors", digits=2),
                *(Column(name, digits=3) for name in heaviest))  # fmt: skip
-    body = [(name, counts[name], *(float(cost[top][name]) for top in heaviest)) for name in systems]
+    body: list[tuple[Cell, ...]] = [
+        (name, counts[name], *(float(cost[top][name]) for top in heaviest)) for name in systems
+    ]
     notes = ("errors per output, and what they cost per output by category",)
     return Table("Error profile", columns, tuple(body), notes)
 
