@@ -211,14 +211,9 @@ class HumanScores(Result):
         return f"{all_of(others)} {'shares' if len(others) == 1 else 'share'} its cluster"
 
     def _close(self) -> Iterator[Statement]:
-        pairs, lines = self._official.get("pairs", {}), self._official.get("lines")
-        if pairs and lines is not None:
-            left = sum(line["survives"] for line in lines)
-            unit = "segment" if self.unit is None else self.unit.name
-            text = f"The official rule separates {pairs['official']:,} of {pairs['n']:,} pairs"
-            text += f", ours by {unit} {pairs['ours']:,}"
-            verb = "survives" if left == 1 else "survive"
-            yield "undecided", f"{text}; {left} of its {plural(len(lines), 'line')} {verb}."
+        pairs = self._official.get("pairs", {})
+        if sentence := self.both_rankings():
+            yield "undecided", sentence
             text = f"Of the {plural(pairs['official_only'], 'pair')} that only it separates, "
             text += f"{pairs['because_of_segments']:,} take segments for independent, the others "
             yield "undecided", f"{text}the better of two tests with 100 draws."
@@ -229,6 +224,18 @@ class HumanScores(Result):
             close = [s.system for s, p in behind if s.rank is not None and not p < self.rule.alpha]
             if close:
                 yield "undecided", too_close([self.systems[0].system, *close])
+
+    def both_rankings(self) -> str | None:
+        """Say how many pairs the organisers' rule and ours separate, where it draws lines."""
+        pairs, lines = self._official.get("pairs", {}), self._official.get("lines")
+        if not pairs or lines is None:
+            return None
+        left = sum(line["survives"] for line in lines)
+        unit = "segment" if self.unit is None else self.unit.name
+        text = f"The official rule separates {pairs['official']:,} of {pairs['n']:,} pairs"
+        text += f", ours by {unit} {pairs['ours']:,}"
+        verb = "survives" if left == 1 else "survive"
+        return f"{text}; {left} of its {plural(len(lines), 'line')} {verb}."
 
     def _verdict(self, decision: Decision) -> str:
         """Return the verdict on a pair; one that the rule separates is not called too close."""
