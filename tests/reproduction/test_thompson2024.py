@@ -270,7 +270,7 @@ def test_what_is_there_and_broken_is_an_error(tmp_path, capsys, quick):
     path = folder / "metric-scores" / "he-en" / "BLEU-refB.seg.score"
     lines = path.read_text(encoding="utf-8").splitlines()
     path.write_text("\n".join(["s0\tmany", *lines[1:]]) + "\n", encoding="utf-8")
-    with pytest.raises(InputError, match="'many' is not a finite number"):
+    with pytest.raises(InputError, match="'many' is not a number"):
         reproduce_spa(tmp_path)
     assert run(["reproduce", "spa", "--data", str(tmp_path), "--quiet"]) == 2
     assert capsys.readouterr().err.count("\n") == 1

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import hashlib
+import re
 import sys
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
@@ -106,8 +107,10 @@ class Provenance:
         """
         if self.method not in _SIGNED:
             return None
-        chosen = {key: "-" if value in (None, "none") else str(value).replace(",", "+")
-                  for key, value in self.options.items()}  # fmt: skip
+        chosen = {
+            key: "-" if value in (None, "none") else _signed(str(value))
+            for key, value in self.options.items()
+        }
         estimated = next((chosen[key] for key in _ESTIMATED if key in chosen), self.method)
         tests = (f"{short}:{chosen[key]}" for key, short in _STATISTICS.items() if key in chosen)
         ties = chosen.get("ties", chosen.get("epsilon", "-"))
@@ -127,6 +130,12 @@ class Provenance:
             "inputs": [i.to_dict() for i in self.inputs],
             "signature": self.line(),
         }
+
+
+def _signed(value: str) -> str:
+    """Return a value without blanks: ``mean+bt``, ``permutation-greater``."""
+    words = re.sub(r"[ ()]+", "-", value.replace(", ", " ")).strip("-")
+    return words.replace(",", "+")
 
 
 def origin(provenance: Provenance | None) -> dict[str, Any]:

@@ -49,7 +49,6 @@ SCHEMES = {
     "inputs": "whole segments are swapped between the two metrics",
     "cells": "single scores are swapped between the two metrics",
     "systems": "whole systems are swapped between the two metrics",
-    "pairs": "verdicts on pairs of systems are swapped between the two metrics",
     "williams": "Williams' test of two correlations that share one side",
 }
 
