@@ -554,7 +554,8 @@ def decide(
     warnings += [text for suite in suites.values() for text in suite.warnings()]
     if whole.p < options.alpha and (wins - losses) * lead < 0:
         warnings.append("the mean and the number of wins point in different directions")
-    settings = {"score": two.score, "pair": ",".join(pair), "unit": two.units.name,
+    settings = {"score": two.score, "pair": ",".join(pair), "by": "mean", "unit": two.units.name,
+                "tests": "t" if TASK in suites else "permutation", "correction": "holm",
                 "bootstrap": options.n_bootstrap}  # fmt: skip
     reading = Reading(whole.difference(sign), whole.ends(sign))
     return Card(
