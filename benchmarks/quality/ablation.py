@@ -63,7 +63,6 @@ FAMILIES: Mapping[str, tuple[tuple[Any, str, Any], ...]] = {
     ),
     "dates": ((numbers, "dates", _nothing),),
     "clock times": ((numbers, "clocks", _nothing),),
-    "Arabic hours": ((numbers, "arabic_hours", _nothing),),
     "March and May": ((numbers, "_english_months", _nothing),),
     "Chinese and Japanese numbers": ((numbers.cjk, "cjk_values", _nothing),),
     "money": ((numbers, "currencies", _nothing),),

@@ -14,8 +14,8 @@ from steelyard.core.errors import InputError, UsageError
 from steelyard.formats.bitext import GlossaryTerm
 from steelyard.kobe.base.build import build
 from steelyard.kobe.base.codec import Entity, Flag, Name
-from steelyard.kobe.base.glossary import add
 from steelyard.kobe.base.knowledge import Base, Glossary, KnowledgeBase
+from steelyard.kobe.base.sources import add
 from steelyard.kobe.linking.linker import DictionaryLinker
 from steelyard.kobe.linking.terms import Form, TermFinder, TermPair
 from steelyard.kobe.linking.terms import terms as find_terms

@@ -430,7 +430,7 @@ def test_terms_that_are_not_used(small_kb, tmp_path: Path, capsys):
     assert sum(f.mention.group == "term" for f in shown(report)) == 3
 
 
-def test_recall_by_group_has_a_ceiling():
+def test_recall_by_category_has_a_ceiling():
     class Numbers:
         signature = "numbers"
 
@@ -445,9 +445,10 @@ def test_recall_by_group_has_a_ceiling():
     half = [s if i % 2 else "" for i, s in enumerate(sources)]
     report = sy.kobe.score(sources, {"A": sources}, src="de", tgt="en", references={"ref": half},
                            linker=Numbers())  # fmt: skip
-    (group,) = report.to_dict()["groups"]
-    assert group == {"group": "number", "wanted": 30, "recall": {"A": 100.0, "ref": 50.0}}
-    assert sum(c.wanted for c in report.categories) == 30
+    categories = report.to_dict()["categories"]
+    assert [row["category"] for row in categories] == ["number", "percent"]
+    assert sum(row["wanted"] for row in categories) == 30
+    assert all(row["recall"]["A"] == 100 for row in categories)
 
 
 def test_findings_of_a_set_without_texts_of_some_systems(small_kb):

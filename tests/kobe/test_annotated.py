@@ -181,8 +181,6 @@ def test_links_that_can_not_be_scored(tmp_path: Path, capsys) -> None:
     write_lines(made, path)
     assert str(path) in refused([*call, "--drop-systems", "A"], capsys)
     assert "--kb does nothing where links are given" in refused([*call, "--kb", "x"], capsys)
-    error = refused([*call, "--set", "kobe.tiers=core"], capsys)
-    assert "tiers does nothing where links are given" in error
     first, second = (str(tmp_path / f"{name}.jsonl") for name in ("A", "src"))
     for file, name in ((first, "A"), (second, "src")):
         write_lines(EntityAnnotations({name: made.systems[name]}), Path(file))
@@ -232,7 +230,6 @@ def test_annotated_texts_score_as_the_texts(small_kb, tmp_path: Path, capsys) ->
 @pytest.mark.parametrize(
     ("setting", "words"),
     [
-        ("kobe.tiers=nouns", ["tiers", "nouns"]),
         ("kobe.roundde=true", ["did you mean 'rounded'?"]),
         ("kobe.rounded", ["NAME=VALUE"]),
         ("kobe.rounded=maybe", ["rounded"]),

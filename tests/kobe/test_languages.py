@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import pytest
 
-from steelyard.core.errors import UsageError
 from steelyard.kobe.languages import LanguageFilter, script_share, scripts
 from steelyard.kobe.mention import Mention
 
@@ -37,10 +36,8 @@ def test_short_texts_are_kept_unless_letters_tell():
 
 def test_modes():
     german = SENTENCES["de"]
-    for mode, kept in (("sentence", 0), ("script", 1), ("off", 1)):
-        assert len(LanguageFilter("de", "en", mode).apply([german], [(VIENNA,)])[0]) == kept
-    with pytest.raises(UsageError, match="unknown language filter 'loud'"):
-        LanguageFilter("de", "en", "loud")
+    for off in (False, True):
+        assert len(LanguageFilter("de", "en", off=off).apply([german], [(VIENNA,)])[0]) == off
 
 
 def test_mentions_in_another_script():

@@ -55,8 +55,6 @@ def test_hand_made_pair(row, linker: DictionaryLinker):
 def test_protocol_and_signature(linker: DictionaryLinker, small_kb: KnowledgeBase):
     assert isinstance(linker, Linker)
     assert linker.signature == f"kb:{small_kb.signature}"
-    other = DictionaryLinker(small_kb, ("core",))
-    assert other.signature == f"kb:{small_kb.signature},tiers:core"
 
 
 @pytest.mark.parametrize("code", ["xx", "english", "qq-QQ"])

@@ -105,7 +105,7 @@ def test_report_and_language_filter(linker: DictionaryLinker):
     assert set(names) == {"careful", "fluent", "hasty", "copycat", "copy", "refA"}
     assert sum(c["wanted"] for c in result["categories"]) == report.n_source_entities
     assert all(set(category.recall) == set(names) for category in report.categories)
-    assert "Recall by group" in [table.title for table in report.tables()]
+    assert "Recall by category" in [table.title for table in report.tables()]
     assert list(report.to_frame("polars")["system"]) == names
     off = demo_report("de-en", linker, KobeOptions(language_filter="off"))
     assert off.scores["copy"] > 20 > report.scores["copy"]

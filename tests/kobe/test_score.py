@@ -139,7 +139,6 @@ def test_what_counts_is_matched_as_if_alone(left, right):
     everything = ((sources,), {"A": (outputs,)})
     for own, naively in (
         (found.counted, match(*counted)),
-        (found.scored, match(*counted, pair_all(*counted))),
         (found.loose, match(*everything, pair_all(*everything))),
     ):
         assert own.kept.tolist() == naively.kept.tolist()

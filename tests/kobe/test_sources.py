@@ -16,9 +16,8 @@ from make_base.places import cities, city_entity, country, zone_city
 from steelyard.core.errors import InputError, UsageError
 from steelyard.kobe.base.build import build
 from steelyard.kobe.base.codec import CONCEPT, CORE, Entity, Flag, Name, Source
-from steelyard.kobe.base.glossary import TERM_PRIOR, counted, read_glossary
 from steelyard.kobe.base.knowledge import KnowledgeBase
-from steelyard.kobe.base.sources import AliasTable, Wikidata
+from steelyard.kobe.base.sources import TERM_PRIOR, AliasTable, Wikidata, counted, read_glossary
 from steelyard.kobe.languages import known
 
 LANGS = frozenset({"cs", "de", "en", "he", "ja", "ru", "zh"})
@@ -201,22 +200,21 @@ def test_wikidata_joins_the_embedded_records(tmp_path):
 
 
 TABLE = (
-    "layer\tid\tcategory\tlang\talias\tprior\n"
-    "geo\tgn:1\tcity\tde\tWien\t99999\ngeo\tgn:1\tcity\ten\tVienna\t99999\n"
-    "wn\twn:1-n\tnoun.animal\ten\tdog\t99\ndate\tmonth:1\tdate\ten\tJanuary\t0\n"
+    "tier\tid\tcategory\tlang\talias\tprior\n"
+    "core\tgn:1\tcity\tde\tWien\t99999\ncore\tgn:1\tcity\ten\tVienna\t99999\n"
+    "concept\twn:1-n\tnoun.animal\ten\tdog\t99\n"
 )
 
 
 def test_alias_table(tmp_path):
     path = tmp_path / "names.tsv"
     path.write_text(TABLE)
-    (wien, names), (dog, _), (january, _) = AliasTable(path).rows()
+    (wien, names), (dog, _) = AliasTable(path).rows()
     assert wien == Entity("gn:1", "city", CORE, 5.0)
     assert names == [Name("de", "Wien"), Name("en", "Vienna")]
-    assert dog == Entity("wn:1-n", "noun.animal", CONCEPT, 5.0)
-    assert january.category == "month"
-    path.write_text("id\tlang\talias\ttier\nx:1\ten\tdog\tconcept\n")
-    assert next(AliasTable(path).rows())[0] == Entity("x:1", "other", CONCEPT, 0.0)
+    assert dog == Entity("wn:1-n", "noun.animal", CONCEPT, 2.0)
+    path.write_text("id\tlang\talias\nx:1\ten\tdog\n")
+    assert next(AliasTable(path).rows())[0] == Entity("x:1", "other", CORE, 0.0)
 
 
 def test_alias_table_of_plain_items(tmp_path):
@@ -229,7 +227,7 @@ def test_alias_table_of_plain_items(tmp_path):
 @pytest.mark.parametrize(
     ("change", "message"),
     [
-        (("alias", "nom"), r":1: column 'alias' is missing; found: layer, id"),
+        (("alias", "nom"), r":1: column 'alias' is missing; found: tier, id"),
         (("\ten\tdog", "\te\tdog"), r":4: unknown language code 'e'"),
         (("\ten\tdog", "\ten"), r":4: 5 fields, expected 6"),
         (("\t99\n", "\tmany\n"), r":4: prior 'many' is not a number"),
@@ -306,12 +304,12 @@ def test_a_pair_is_two_languages(tmp_path):
     [
         ("source,target\nbrake pad,Bremsbelag\n", "en-de", "en brake pad, de Bremsbelag"),
         (
-            "\ufeffEnglish (US);German\nsettings;Einstellungen\n",
+            "\ufeffen-US;de\nsettings;Einstellungen\n",
             None,
             "en settings, de Einstellungen",
         ),
         ("term_en,term_de,Definition\na,b,said, by\n".replace("said, by", "x"), None, "en a, de b"),
-        ("Language\tTerm\nEnglish\tanvil\n", None, "en anvil"),
+        ("Language\tTerm\nen-GB\tanvil\n", None, "en anvil"),
         ("en;de;\na;b;\n", None, "en a, de b"),
         ('en,de\n"a ""b""\nc",d\n', None, 'en a "b"\nc, de d'),
         ("en,fr,status\na,b,Preferred\n", None, "en a, fr b"),

@@ -38,7 +38,7 @@ if TYPE_CHECKING:
 SOURCES = {
     "default": "CLDR and GeoNames, from installed packages (no INPUT)",
     "wikidata": "the JSON dump: plain, .gz, .bz2, or - for standard input",
-    "table": "a table of names: id, lang, alias or name, perhaps layer, category, prior, tier",
+    "table": "a table of names: id, lang, alias or name, perhaps category, prior, tier",
 }
 _ALIASES = """\
 A table of names has a row for each name, and tabs between columns:
@@ -158,14 +158,14 @@ class AddOptions(Options):
 def add(path: str, how: AddOptions, output: OutputOptions) -> None:
     """Add your own terminology: product names, brands, terms.
 
-    FILE is a CSV or TBX. A CSV has one column for each language (en, de, German, term_de, ...;
+    FILE is a CSV or TBX. A CSV has one column for each language (en, de, term_de, ...;
     several names of one thing divided by |), or the columns lang and alias; id, category, prior and
     same_as may be there too. Names whose status is deprecated or forbidden are kept as such, and
     never linked. Adding a file of the same name again replaces what it said before.
     """
-    from steelyard.kobe.base.glossary import add as add_terms
-    from steelyard.kobe.base.glossary import counted, read_glossary
     from steelyard.kobe.base.knowledge import EMBEDDED
+    from steelyard.kobe.base.sources import add as add_terms
+    from steelyard.kobe.base.sources import counted, read_glossary
 
     if (how.to is None) == (output.out is None):
         raise UsageError("expected --to DIR (add in place) or --out DIR (make a new base)")

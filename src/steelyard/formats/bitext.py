@@ -596,7 +596,7 @@ def read_glossary(
 def _table_terms(path: Path, src_lang: str | None, tgt_lang: str | None) -> Iterator[GlossaryTerm]:
     table = tables.read(path, is_text=lambda _: True)
     source, target = _column(table, (*_SOURCE, "term")), _column(table, _TARGET)
-    languages = {name: lang for name in table.columns if (lang := _language_of(name))}
+    languages = {name: lang for name in table.columns if (lang := language_of(name))}
     if source is None or (target is None and languages):
         wanted = (src_lang, tgt_lang)
         sides = [next((n for n, lang in languages.items() if _same(lang, w)), None) for w in wanted]
@@ -635,7 +635,7 @@ def _is_yes(cell: str) -> bool:
     return cell.strip().casefold() in _YES
 
 
-def _language_of(header: str) -> str | None:
+def language_of(header: str) -> str | None:
     """Return the language that a header names by its code: ``de``, ``de-AT``, ``term_de``."""
     code = _HEADER.fullmatch(header.strip())
     no_language = ("id", "pos", "src", "tgt", "dnt")

@@ -47,13 +47,7 @@ class Around(NamedTuple):
 
 
 def situation(references: int, others: int) -> Situation:
-    """Name what alarms can be compared with.
-
-    Examples
-    --------
-    >>> situation(0, 2), situation(1, 2), situation(0, 3), situation(2, 8)
-    ('alone', 'reference', 'others', 'both')
-    """
+    """Name what alarms can be compared with."""
     if references:
         return "both" if others >= _ENOUGH else "reference"
     return "others" if others >= _ENOUGH else "alone"
@@ -65,13 +59,6 @@ def features(
     """Return the features of an alarm that are not zero.
 
     ``source`` and ``target`` are the names of entities in both languages.
-
-    Examples
-    --------
-    >>> alarm = Finding("lost", Mention(3, 4, "7", "num:7", "number"), None,
-    ...                 evidence=Evidence(8, 8, 1, 1))
-    >>> features(alarm, Around(2, 1, empty=False), EntityNames(), EntityNames())
-    {'bias': 1.0, 'small': 1.0, 'others': 2.833..., 'reference': 1.0, 'all_others': 1.0}
     """
     mention, kind, output = finding.mention, finding.kind, finding.output
     category, group, text = mention.category, mention.group, mention.text
@@ -145,12 +132,6 @@ def is_disputed(evidence: Evidence, group: str, *, unknown: bool = False) -> boo
     """Whether a human translation, or most of several other systems, raise the same alarm.
 
     For an ``unknown`` name somebody else has to keep it.
-
-    Examples
-    --------
-    >>> counts = ((8, 8, 0, 1), (4, 8, 1, 1), (3, 8, 0, 0), (0, 1, 0, 0))
-    >>> [is_disputed(Evidence(*numbers), "place") for numbers in counts]
-    [True, False, True, False]
     """
     if group == "term":
         return False
@@ -205,18 +186,8 @@ Row = tuple[Finding, ...]
 class Explanation:
     """What happened to every entity of every output.
 
-    Parameters
-    ----------
-    linked, linker
-        The texts with their mentions, and what linked them.
-    langs
-        Languages of what outputs are compared with, and of the outputs; None if unknown.
-    pairs
-        Per output and segment, which mentions are paired.
-    missed
-        Per segment, the mentions of the source that nobody keeps.
-    same_language
-        Whether outputs are in the language of what they are compared with.
+    ``langs`` are the languages of what outputs are compared with, and of the outputs. ``pairs``
+    are those of mentions per output and segment, ``missed`` the mentions that nobody keeps.
     """
 
     linked: LinkedTexts
@@ -238,13 +209,10 @@ class Explanation:
         return EntityNames(self.linker, self.langs[0]), EntityNames(self.linker, self.langs[1])
 
     @property
-    def _compared(self) -> tuple[int, int]:
-        return len(self.linked.references), max(0, len(self.systems) - 1)
-
-    @property
     def default_cut(self) -> float:
         """The confidence from which on alarms are shown by default."""
-        return self.model.cut[situation(*self._compared)]
+        others = max(0, len(self.systems) - 1)
+        return self.model.cut[situation(len(self.linked.references), others)]
 
     @cached_property
     def rows(self) -> dict[str, list[Row | None]]:

@@ -71,14 +71,7 @@ def linked(annotations: EntityAnnotations) -> dict[str, list[Mentions]]:
 def entity_counts(
     sources: Sequence[Mentions] | None, references: Sequence[Mentions] | None
 ) -> tuple[int | None, ...]:
-    """Count entities as the paper's table does; None for what needs a side that is not there.
-
-    Examples
-    --------
-    >>> a, b = Mention(0, 1, "a", "a"), Mention(1, 2, "b", "b")
-    >>> entity_counts([(a, a), ()], [(a, b), (b,)]), entity_counts(None, [(a, a), ()])
-    ((2, 1, 2, 3, 1, 2, 1), (2, None, None, 2, None, 1, None))
-    """
+    """Count entities as the paper's table does; None for what needs a side that is not there."""
     sides = (sources, references)
     distinct = [None if side is None else {m.id for row in side for m in row} for side in sides]
     one, two = distinct
@@ -96,14 +89,6 @@ class AnnotatedLinker:
 
     A row of texts (a source, a system) that is annotated under its name, sentence by sentence, has
     these mentions; any other text has those of the first sentence that reads the same.
-
-    Examples
-    --------
-    >>> from steelyard.formats.entities import EntityMention
-    >>> vienna = EntityMention("Q1741", 3, 7)
-    >>> annotations = EntityAnnotations({"src": (Sentence("In Wien", (vienna,)),)})
-    >>> AnnotatedLinker([annotations]).link(["In Wien"], "de", "en")[0][0].text
-    'Wien'
     """
 
     def __init__(self, annotations: Iterable[EntityAnnotations], signature: str = "files") -> None:

@@ -245,11 +245,5 @@ def precision_of(references: int, others: int) -> Callable[[Candidate], float | 
 
 
 def level(precision: float) -> Level:
-    """Name a precision.
-
-    Examples
-    --------
-    >>> level(0.95), level(0.7), level(0.2)
-    ('high', 'medium', 'low')
-    """
+    """Name a precision."""
     return "high" if precision >= _HIGH else "medium" if precision >= _MEDIUM else "low"

@@ -401,24 +401,8 @@ def explain(
 ) -> list[Finding]:
     """Return what happened to each mention of a source, in order, then what was added.
 
-    Parameters
-    ----------
-    source
-        Mentions of the source.
-    output, mentions
-        The output, and its mentions in the target language.
-    missed
-        Mentions of the source that nobody keeps, neither a system nor a human translation.
-    same_language
-        Whether source and output are in one language, so that a copied form is right.
-    foreign
-        Whether the output is in another language, so that nothing but links counts.
-    names
-        What entities are called in the target language.
-    pairs
-        The pairs of :func:`~steelyard.kobe.matching.pair_candidates`, if they exist already.
-    source_text
-        The text of the source; without it new names in the output are not searched.
+    ``missed`` mentions nobody keeps. In a ``foreign`` output nothing but links counts. Without
+    ``source_text`` no new names are searched; ``pairs`` are those of ``pair_candidates``.
 
     Examples
     --------

@@ -9,6 +9,7 @@ English. Single mentions are judged by their script.
 from __future__ import annotations
 
 import re
+import tomllib
 import unicodedata
 from collections.abc import Sequence
 from copy import copy
@@ -18,15 +19,7 @@ from typing import Any
 
 from steelyard.core.errors import UsageError, hint, need_extra
 from steelyard.kobe.mention import Mentions
-from steelyard.kobe.options import FILTERS
 
-#: Codes of Wikimedia projects and withdrawn codes that name a language otherwise than CLDR.
-_OTHER_NAMES = {
-    "als": "gsw", "bat-smg": "sgs", "be-x-old": "be", "bh": "bho", "cbk-zam": "cbk",
-    "fiu-vro": "vro", "in": "id", "iw": "he", "ji": "yi", "jw": "jv", "mo": "ro",
-    "no": "nb", "roa-rup": "rup", "simple": "en", "tl": "fil", "zh-classical": "lzh",
-    "zh-min-nan": "nan", "zh-yue": "yue", "cmn": "zh",
-}  # fmt: skip
 #: Writing without capitals, in which words of other scripts stand out.
 CASELESS = frozenset(
     "ar fa ur ps sd ug ckb he yi hi mr ne sa bn as gu pa or ta te kn ml si th lo my km am ti ka zh "
@@ -38,35 +31,6 @@ _FEW = 3  # words without capitals that show the language of a text full of name
 _MOST = 0.5  # share of letters that must be those of the target language
 _LEAST = 0.2  # the same if all other letters are in titles and names
 _SURE = 0.9  # probability from which on a sentence is in another language
-_SCRIPTS = {
-    "CYRILLIC": "ab ba be bg ce cv kk ky mk mn os ru sah sr tg tt uk",
-    "LATIN": "sr bs az uz",
-    "CJK": "zh yue ja ko lzh",
-    "HIRAGANA": "ja",
-    "KATAKANA": "ja",
-    "HANGUL": "ko",
-    "ARABIC": "ar ckb fa ps sd ug ur",
-    "HEBREW": "he yi",
-    "GREEK": "el",
-    "ARMENIAN": "hy",
-    "GEORGIAN": "ka",
-    "DEVANAGARI": "bho hi mai mr ne sa",
-    "BENGALI": "as bn",
-    "GURMUKHI": "pa",
-    "GUJARATI": "gu",
-    "ORIYA": "or",
-    "TAMIL": "ta",
-    "TELUGU": "te",
-    "KANNADA": "kn",
-    "MALAYALAM": "ml",
-    "SINHALA": "si",
-    "THAI": "th",
-    "LAO": "lo",
-    "MYANMAR": "my",
-    "KHMER": "km",
-    "TIBETAN": "bo dz",
-    "ETHIOPIC": "am ti",
-}
 #: Addresses of pages and people, which are in no language.
 _ADDRESS = re.compile(
     r"(?:https?://|www\.)[!-~]+|[@#][A-Za-z0-9_]+|(?<![!-~])[a-z0-9-]+(?:\.[a-z0-9-]+)+(?:/[!-~]*)?"
@@ -80,19 +44,25 @@ _OTHER_CODES = {"nb": "no", "fil": "tl"}  # what the identifier calls them
 
 
 @cache
-def primary(code: str) -> str | None:
-    """Return the language code of a tag without script and region, None if it is no tag.
+def _tables() -> dict[str, dict[str, str]]:
+    return tomllib.loads(files("steelyard.kobe").joinpath("languages.toml").read_text("utf-8"))
 
-    Examples
-    --------
-    >>> primary("zh-Hant-TW"), primary("pt_BR"), primary("no"), primary("x!"), primary("mul")
-    ('zh', 'pt', 'nb', None, 'mul')
-    """
+
+def national_languages() -> list[tuple[str, str]]:
+    """Return languages that have the name of a country, with its Wikidata item."""
+    items = (pair.split(":") for pair in _tables()["countries"]["items"].split())
+    return [(lang, item) for lang, item in items]
+
+
+@cache
+def primary(code: str) -> str | None:
+    """Return the language code of a tag without script and region, None if it is no tag."""
     tag = code.strip().lower().replace("_", "-")
-    if tag in _OTHER_NAMES:
-        return _OTHER_NAMES[tag]
+    codes = _tables()["codes"]
+    if tag in codes:
+        return codes[tag]
     first = tag.partition("-")[0]
-    first = _OTHER_NAMES.get(first, first)
+    first = codes.get(first, first)
     return first if _CODE.fullmatch(first) else None
 
 
@@ -104,13 +74,7 @@ def known() -> frozenset[str]:
 
 
 def normalise(code: str) -> str:
-    """Return the code of a language that a user named; an unknown one is an error.
-
-    Examples
-    --------
-    >>> normalise("de-AT")
-    'de'
-    """
+    """Return the code of a language that a user named; an unknown one is an error."""
     lang = primary(code)
     if lang is None or lang not in known():
         common = ("ar", "cs", "de", "en", "es", "fr", "he", "hi", "ja", "ru", "uk", "zh")
@@ -123,14 +87,9 @@ def normalise(code: str) -> str:
 
 @cache
 def scripts(lang: str) -> frozenset[str]:
-    """Return the scripts of a language, Latin by default.
-
-    Examples
-    --------
-    >>> sorted(scripts("ja")), sorted(scripts("fr"))
-    (['CJK', 'HIRAGANA', 'KATAKANA'], ['LATIN'])
-    """
-    listed = frozenset(script for script, langs in _SCRIPTS.items() if lang in langs.split())
+    """Return the scripts of a language, Latin by default."""
+    tables = _tables()["scripts"]
+    listed = frozenset(script for script, langs in tables.items() if lang in langs.split())
     return listed or frozenset({"LATIN"})
 
 
@@ -146,13 +105,7 @@ def script(char: str) -> str | None:
 
 
 def script_share(text: str, allowed: frozenset[str]) -> float:
-    """Return the share of letters in some scripts, 1 for a text without letters.
-
-    Examples
-    --------
-    >>> script_share("Москва, RU", frozenset({"LATIN"}))
-    0.25
-    """
+    """Return the share of letters in some scripts, 1 for a text without letters."""
     if "LATIN" in allowed and text.isascii():
         return 1.0
     letters = [s for s in map(script, text) if s is not None]
@@ -160,10 +113,7 @@ def script_share(text: str, allowed: frozenset[str]) -> float:
 
 
 class LanguageFilter:
-    """Which sentences and mentions are in the target language.
-
-    ``mode`` is ``sentence`` (letters, language identifier, scripts of mentions), ``script``
-    (scripts of mentions) or ``off``. Both languages may be the same.
+    """Which sentences and mentions are in the target language; all of them if it is ``off``.
 
     Examples
     --------
@@ -172,15 +122,13 @@ class LanguageFilter:
     (True, False)
     """
 
-    def __init__(self, src: str, tgt: str, mode: str = "sentence") -> None:
-        if mode not in FILTERS:
-            raise UsageError(f"unknown language filter '{mode}'; known: {', '.join(FILTERS)}")
-        self.mode, self.tgt = mode, tgt
+    def __init__(self, src: str, tgt: str, *, off: bool = False) -> None:
+        self.off = off
         self.allowed = scripts(tgt)
         names = {_OTHER_CODES.get(code, code) for code in (src, tgt, "en")}
         self._target = _OTHER_CODES.get(tgt, tgt)
         self._identify = None
-        if mode == "sentence":
+        if not off:
             # Languages of other scripts are told by their letters.
             near = {c for c in names if scripts(c) & self.allowed}
             known = near & _identifiable() if len(near) > 1 else near  # or else nobody is asked
@@ -190,7 +138,7 @@ class LanguageFilter:
 
     def is_target(self, text: str) -> bool:
         """Whether a sentence is in the target language; True if that is unclear."""
-        if self.mode != "sentence":
+        if self.off:
             return True
         if text not in self._seen:
             self._seen[text] = self._judge(text)
@@ -226,7 +174,7 @@ class LanguageFilter:
 
     def apply(self, texts: Sequence[str | None], mentions: Sequence[Mentions]) -> list[Mentions]:
         """Drop the mentions of sentences, and the mentions, that are not in the target language."""
-        if self.mode == "off":
+        if self.off:
             return list(mentions)
         return [
             self._in_script(linked) if linked and text is not None and self.is_target(text) else ()

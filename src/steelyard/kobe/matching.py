@@ -13,7 +13,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
-from itertools import accumulate, compress
+from itertools import accumulate
 
 import numpy as np
 from numpy.typing import NDArray
@@ -36,12 +36,6 @@ class Kobe:
 
     Undefined (NaN) where nothing is wanted. With ``rounded`` recall is rounded to two decimals of a
     percent before the penalty, as in the authors' script.
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> Kobe()(np.array([[6, 8, 12], [6, 8, 24]])).round(3).tolist()
-    [75.0, 45.49]
     """
 
     penalty: bool = True
@@ -76,30 +70,16 @@ def _ratio(top: Floats, bottom: Floats) -> Floats:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Matches:
-    """Which mentions of the source each output keeps.
-
-    Parameters
-    ----------
-    systems
-        Names of the outputs.
-    segment, mention, place
-        Per wanted mention of the source: its segment, the mention, and its index among all mentions
-        of the segment.
-    kept
-        Systems x mentions: whether the output has it (of several equal ones the first are kept).
-    mentioned
-        Systems x segments: how many mentions the output has, without doubtful ones.
-    present
-        Systems x segments: whether there is an output.
-    """
+    """Which mentions of the source each output keeps."""
 
     systems: tuple[str, ...]
+    # Per wanted mention of the source: its segment, the mention, and its index in the segment.
     segment: NDArray[np.int64]
     mention: tuple[Mention, ...]
     place: tuple[int, ...]
-    kept: Mask
-    mentioned: Floats
-    present: Mask
+    kept: Mask  # systems x mentions; of several equal ones the first are kept
+    mentioned: Floats  # systems x segments: mentions of the output, without doubtful ones
+    present: Mask  # systems x segments: whether there is an output
 
     @property
     def n_segments(self) -> int:
@@ -121,17 +101,6 @@ class Matches:
             kept=np.pad(self.kept, edge)[rows],
             mentioned=np.pad(self.mentioned, edge)[rows],
             present=np.pad(self.present, edge)[rows],
-        )
-
-    def only(self, wanted: Callable[[Mention], bool]) -> Matches:
-        """Return the wanted mentions that a condition holds for."""
-        mask = np.array([wanted(mention) for mention in self.mention], dtype=bool)
-        return replace(
-            self,
-            segment=self.segment[mask],
-            mention=tuple(compress(self.mention, mask)),
-            place=tuple(compress(self.place, mask)),
-            kept=self.kept[:, mask],
         )
 
     def per_segment(self, weights: Floats) -> Floats:
@@ -192,14 +161,6 @@ def counting(wanted: Linked, mentions: Linked, pairs: Pairs) -> list[Mention]:
 
     A doubtful mention of the source that is not matched may be there by another name, so that one
     addition fewer counts for each.
-
-    Examples
-    --------
-    >>> a, b = Mention(0, 1, "a", "a"), Mention(2, 3, "b", "b")
-    >>> [m.text for m in counting((a._replace(doubtful=True),), (a, b), {0: 0})]
-    ['b']
-    >>> counting((a._replace(doubtful=True),), (b,), {})
-    []
     """
     owners = {j: wanted[i] for i, j in pairs.items()}
     renamed = sum(mention.doubtful and i not in pairs for i, mention in enumerate(wanted))
@@ -280,18 +241,7 @@ def _share_first_reading(mention: Mention, other: Mention) -> bool:
 def statistics(
     matches: Matches, formula: Kobe | None = None, signature: str = ""
 ) -> CorpusStatistics:
-    """Return the additive statistics of matches: kept, wanted and mentioned entities.
-
-    Examples
-    --------
-    >>> a = Mention(0, 1, "a", "a")
-    >>> b = Mention(2, 3, "b", "b")
-    >>> stats = statistics(match([(a, b), ()], {"X": [(a,), (a,)], "Y": [(), None]}))
-    >>> stats.values.tolist()[0]
-    [[1.0, 2.0, 1.0], [0.0, 0.0, 1.0]]
-    >>> stats.corpus_scores().tolist()
-    [50.0, 0.0]
-    """
+    """Return the additive statistics of matches: kept, wanted and mentioned entities."""
     kept = matches.per_segment(matches.kept.astype(np.float64))
     wanted = np.broadcast_to(matches.wanted, kept.shape)
     values = np.stack([kept, wanted, matches.mentioned], axis=-1)

@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
-from typing import NamedTuple, TypeVar
+from itertools import compress
+from typing import NamedTuple
 
 import numpy as np
 
@@ -44,14 +45,11 @@ from steelyard.kobe.mention import LinkedTexts, Linker, Mention, Mentions
 from steelyard.kobe.options import KobeOptions
 from steelyard.kobe.report import (
     CategoryRecall,
-    GroupRecall,
     KobeReport,
     SystemEntities,
     entity_warnings,
 )
 from steelyard.stats.permutation.corpus import CorpusStatistics
-
-_Recall = TypeVar("_Recall", bound=CategoryRecall)
 
 
 def score(
@@ -175,8 +173,7 @@ def kobe_metric(
         against=options.against,
         signature=stats.signature,
         systems=(*systems, *_rows(linked.references, people, linked)),
-        categories=_recalls(matched.scored, CategoryRecall),
-        groups=_recalls(matched.scored, GroupRecall),
+        categories=_recalls(matched.loose),
         n_segments=matches.n_segments - n_missing,
         n_without_entities=int((matches.wanted == 0).sum()) - n_missing,
         n_source_entities=len(matches.mention),
@@ -198,7 +195,7 @@ def _chosen_linker(
         return linker
     if options.links is not None:
         return AnnotatedLinker.of(options.links, lp)
-    return make_linker(kb, options.tiers)
+    return make_linker(kb)
 
 
 def explained(
@@ -222,37 +219,21 @@ def explained(
 
 
 class Matched(NamedTuple):
-    """Mentions, matched for what is made of them.
-
-    ``counted`` is what the score counts, by best readings. By any reading: ``loose`` has all
-    mentions, for alarms, and ``pairs`` its pairs; ``scored`` has those that the score counts, for
-    recall by group.
-    """
+    """Mentions as the score matches them, and by any reading: all mentions, for alarms."""
 
     counted: Matches
     loose: Matches
-    scored: Matches
     pairs: dict[str, list[Pairs]]
 
 
 def match_all(sources: tuple[Mentions, ...], outputs: Outputs) -> Matched:
     """Match mentions by any reading, and as the score asks for."""
     pairs = pair_all(sources, outputs)
-    loose = match(sources, outputs, pairs)
-    # Unknown names share no reading with the base: without them the others are paired as before.
-    return Matched(match(*that_count(sources, outputs)), loose, loose.only(of_base), pairs)
+    return Matched(match(*that_count(sources, outputs)), match(sources, outputs, pairs), pairs)
 
 
 def missed_by_all(matches: Matches, references: Sequence[str]) -> Mask:
-    """Return which mentions neither a system nor a human translation of their segment keeps.
-
-    Examples
-    --------
-    >>> a, b = Mention(0, 1, "a", "a"), Mention(2, 3, "b", "b")
-    >>> matches = match([(a, b)], {"X": [(a,)], "ref": [()]})
-    >>> missed_by_all(matches, ["ref"]).tolist(), missed_by_all(matches, []).tolist()
-    ([False, True], [False, False])
-    """
+    """Return which mentions neither a system nor a human translation of their segment keeps."""
     people = [row for row, name in enumerate(matches.systems) if name in references]
     judged: Mask = np.any(matches.present[people], axis=0)
     kept: Mask = np.any(matches.kept, axis=0)
@@ -290,21 +271,22 @@ def _rows(
     ]
 
 
-def _recalls(matches: Matches, kind: type[_Recall]) -> tuple[_Recall, ...]:
-    by_group = kind is GroupRecall
-    labels = [m.group if by_group and m.group != "other" else m.category for m in matches.mention]
+def _recalls(matches: Matches) -> tuple[CategoryRecall, ...]:
+    # Unknown names share no reading with the base: without them the others are paired as before.
+    mask = np.array([of_base(mention) for mention in matches.mention], dtype=bool)
+    labels = [mention.category for mention in compress(matches.mention, mask)]
     counts = Counter(labels)
     names = sorted(counts, key=lambda name: (-counts[name], name))
     index = np.array([names.index(label) for label in labels], dtype=np.int64)
-    present = matches.present[:, matches.segment]
+    present = matches.present[:, matches.segment[mask]]
     kept, wanted = (
         np.stack([np.bincount(index, row, minlength=len(names)) for row in rows])
-        for rows in (matches.kept * present, present)
+        for rows in (matches.kept[:, mask] * present, present)
     )
     with np.errstate(invalid="ignore", divide="ignore"):
         recall = 100 * kept / wanted
     return tuple(
-        kind(name, counts[name], dict(zip(matches.systems, column.tolist(), strict=True)))
+        CategoryRecall(name, counts[name], dict(zip(matches.systems, column.tolist(), strict=True)))
         for name, column in zip(names, recall.T, strict=True)
     )
 

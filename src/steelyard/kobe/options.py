@@ -7,12 +7,11 @@ from dataclasses import dataclass, fields, replace
 from typing import TYPE_CHECKING, Any
 
 from steelyard.core.errors import UsageError, hint
-from steelyard.core.options import Options, as_tuple, check_choice, choice, flag, source, text
+from steelyard.core.options import Options, choice, flag, source, text
 
 if TYPE_CHECKING:
     from steelyard.kobe.mention import Linker
 
-FILTERS = ("sentence", "script", "off")
 #: Tiers of a knowledge base, by number: names, and common nouns.
 TIERS = ("core", "concept")
 
@@ -28,26 +27,16 @@ class KobeOptions(Options):
     rounded
         Whether recall is rounded before the penalty, as in the authors' script.
     language_filter
-        ``sentence`` (letters and language identifier, and scripts of mentions), ``script`` (scripts
-        of mentions only) or ``off``; ``auto`` is ``sentence``, but ``off`` for links from files.
-    tiers
-        Tiers of the knowledge base to link: ``core`` (names, places, dates, ...), ``concept``.
+        ``sentence`` (letters and language identifier, and scripts of mentions) or ``off``; ``auto``
+        is ``sentence``, but ``off`` for links from files.
     links
         Annotations of another linker, or the file or folder of them, in place of our links.
     """
 
     against: str = text("src")
     rounded: bool = flag()
-    language_filter: str = choice("auto", ("auto", *FILTERS))
-    tiers: tuple[str, ...] = TIERS
+    language_filter: str = choice("auto", ("auto", "sentence", "off"))
     links: Any = source(None)  # noqa: RUF009
-
-    def __post_init__(self) -> None:
-        for tier in as_tuple(tiers=self.tiers):
-            check_choice(TIERS, tiers=tier)
-        super().__post_init__()
-        if self.links is not None and self.tiers != TIERS:
-            raise UsageError("tiers does nothing where links are given (links=...)")
 
     def settled(self, *, linked: bool = False) -> KobeOptions:
         """Decide on the language filter; ``linked`` if links come from files."""
@@ -62,10 +51,7 @@ class KobeOptions(Options):
         for name in settings:
             if name not in names:
                 raise UsageError(f"kobe has no option '{name}'; {hint(name, names)}")
-        tiers = settings.get("tiers", TIERS)
-        if isinstance(tiers, str):
-            tiers = tuple(tiers.split(","))
-        return cls(**{**settings, "tiers": tiers})
+        return cls(**settings)
 
     def signature(self, linker: Linker, src: str | None, tgt: str | None) -> str:
         """Name everything that the score depends on."""

@@ -1,4 +1,4 @@
-"""What KoBE finds: the score of every system, recall by group, and what became of entities."""
+"""What KoBE finds: scores of systems, recall by category, and what became of entities."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ from steelyard.core.display import (
     named,
     one_line,
 )
-from steelyard.core.table import Column, Frame, Table, frame
+from steelyard.core.table import Column, Table
 from steelyard.core.text import listed, plural
 from steelyard.kobe.alarms import Explanation
 from steelyard.kobe.explaining import KINDS, Finding
@@ -75,13 +75,6 @@ class CategoryRecall(Record):
     recall: Mapping[str, float]
 
 
-@dataclass(frozen=True, slots=True)
-class GroupRecall(CategoryRecall):
-    """Recall of a group of categories."""
-
-    json_keys: ClassVar[Mapping[str, str]] = keys("group=name wanted recall")
-
-
 @dataclass(frozen=True, repr=False)
 class KobeReport(Result):
     """How well systems keep the entities of a source (or of a reference).
@@ -94,8 +87,8 @@ class KobeReport(Result):
         What exactly was computed, in a line.
     systems
         Scores and counts, best system first; references come last, as a ceiling.
-    categories, groups
-        Recall by category and by group of categories, the commonest first, by any reading.
+    categories
+        Recall by category, the commonest first, by any reading.
     n_segments, n_without_entities
         How many segments have a source (or reference), and how many of them have no entity.
     n_source_entities, n_missed
@@ -116,7 +109,7 @@ class KobeReport(Result):
     )  # fmt: skip
     json_keys: ClassVar[Mapping[str, str]] = keys(
         "src tgt against signature n_segments n_without_entities n_source_entities n_missed "
-        "coverage systems categories groups meaning warnings"
+        "coverage systems categories meaning warnings"
     )
 
     src: str | None
@@ -125,7 +118,6 @@ class KobeReport(Result):
     signature: str
     systems: tuple[SystemEntities, ...]
     categories: tuple[CategoryRecall, ...]
-    groups: tuple[GroupRecall, ...]
     n_segments: int
     n_without_entities: int
     n_source_entities: int
@@ -163,29 +155,20 @@ class KobeReport(Result):
         return Summary.of(self._statements())
 
     def _statements(self) -> Iterator[Statement]:
-        systems = [s for s in self.systems if not s.is_reference]
-        scored = [s for s in systems if not math.isnan(s.score)]
-        if not scored:
-            why = f"no entity was found in the {self.what}" if systems else "there is no system"
+        scores = {name: score for name, score in self.scores.items() if not math.isnan(score)}
+        if not scores:
+            why = f"no entity was found in the {self.what}" if self.scores else "there is no system"
             yield "undecided", f"KoBE says nothing here: {why}."
             return
-        best = max(s.score for s in scored)
-        top = [s for s in scored if s.score == best]
-        first = first_place([s.system for s in top], len(systems), f"KoBE ({best:.2f})")
-        kept = [f"{s.matched:,} of {s.wanted:,} mentions of the {self.what} are in its output"
-                for s in top]  # fmt: skip
-        if len(systems) == 1:
-            yield "settled", f"{top[0].system} has KoBE {best:.2f}: {kept[0]}."
-            yield "undecided", first
-        else:
-            yield "settled", f"{first[:-1]}: {kept[0]}." if len(top) == 1 else first
+        best = max(scores.values())
+        top = [name for name, score in scores.items() if score == best]
+        first = first_place(top, len(self.scores), f"KoBE ({best:.2f})")
+        yield "undecided" if len(self.scores) == 1 else "settled", first
+        yield "settled", self.sentence()
         with_some = self.n_segments - self.n_without_entities
         counts = f"{self.n_source_entities:,} entities in {with_some:,} of"
         yield "sureness", f"This rests on {counts} {plural(self.n_segments, 'segment')}."
-        if self._ceiling is not None:
-            text = f"The {self._ceiling} entities: what people leave out, no system need keep."
-            yield "sureness", text
-        if len(systems) > 1:
+        if len(scores) > 1:
             text = "No test was made: steelyard compare says whether a lead is more than chance."
             yield "sureness", text
 
@@ -229,35 +212,28 @@ class KobeReport(Result):
         n = sum(not s.is_reference for s in self.systems)
         return replace(table, rules=frozenset({n} if 0 < n < len(table.rows) else ()))
 
-    def to_frame(self, backend: str | None = None) -> Frame:
-        """Return the scores of the systems as a pandas or polars frame."""
-        names = SystemEntities.json_keys
-        columns = {key: [getattr(s, name) for s in self.systems] for key, name in names.items()}
-        return frame(columns, backend)
-
     def tables(self) -> list[Table]:
-        """Return scores, and recall by group."""
+        """Return scores, and recall by category."""
         return list(self.details())
 
     def details(self) -> tuple[Table, ...]:
-        """Return scores, and recall by group."""
+        """Return scores, and recall by category."""
         scores = replace(self.table(), notes=())  # `score` has the meaning below
         if [c.name for c in self.categories] == ["entity"]:
             return (scores,)
         names = [s.system for s in self.systems]
         columns = (
-            Column("group"),
+            Column("category"),
             Column("entities", digits=0),
             *(Column(name, digits=1) for name in names),
         )
-        rows = tuple((g.name, g.wanted, *(g.recall.get(name) for name in names))
-                     for g in self.groups)  # fmt: skip
+        rows = tuple((c.name, c.wanted, *map(c.recall.get, names)) for c in self.categories)
         note = (
             "Recall in percent, by any reading; a human translation's recall is the ceiling: what "
             "people do not keep either, the linker missed."
         )
         notes = (note,) if any(s.is_reference for s in self.systems) else ()
-        return scores, Table("Recall by group", columns, rows, notes)
+        return scores, Table("Recall by category", columns, rows, notes)
 
     def category_counts(self) -> tuple[dict[str, int], dict[str, dict[str, int]]]:
         """Count entities by category: those of the source, and those that each system keeps."""

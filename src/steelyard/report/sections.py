@@ -347,7 +347,7 @@ def _judges(content: Content, writer: Writer) -> Iterator[Markup]:
     report = content.judges
     if report is None:
         return
-    first, *more = report.paragraphs()
+    first, *more = report.sentences
     yield writer.words(first)
     yield writer.table(report.table(short=True), "How far judges agree with people",
                        report.table())  # fmt: skip

@@ -26,7 +26,7 @@ class Kobe:
         A knowledge base, or the folder of one; None is the embedded one.
     options
         Those of :class:`~steelyard.kobe.options.KobeOptions`: ``against`` (``src``, or a
-        reference), ``tiers``, ``links`` and so on.
+        reference), ``links`` and so on.
     """
 
     name = "kobe"

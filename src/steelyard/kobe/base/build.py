@@ -14,13 +14,13 @@ from __future__ import annotations
 import hashlib
 import json
 import tempfile
-from collections import Counter, defaultdict
+from collections import defaultdict
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from itertools import accumulate, pairwise
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -42,12 +42,12 @@ from steelyard.kobe.base.codec import (
     Name,
     Progress,
     Source,
-    SpellingWriter,
     cleaned,
     name_flags,
     narrow,
     script,
     spelling,
+    write_spellings,
     written_in,
 )
 from steelyard.kobe.base.knowledge import FORMAT, MANIFEST, TRIE, folding_version
@@ -392,7 +392,14 @@ FROM spelt GROUP BY lang, name, first, entity
 _KEYS = "CREATE TABLE keys AS SELECT lang, name, first, count(*) AS n FROM postings GROUP BY ALL"
 #: In which language an entity is rather called by its main name.
 _LANGUAGE = f"CASE lang WHEN 'en' THEN 0 WHEN '{UNSTATED}' THEN 1 ELSE 2 END::UTINYINT"
-_LETTERS = "SELECT lang, first, count(*) FROM keys GROUP BY lang, first ORDER BY lang, first"
+#: First letters of the names of a language; a part is a language, or a script of unstated ones.
+_LETTERS = f"""
+CREATE TABLE letters AS
+SELECT lang, first, script(first) AS script, count(*) AS n,
+    CASE lang WHEN '{UNSTATED}' THEN concat(lang, '-', script(first)) ELSE lang END AS part
+FROM keys GROUP BY lang, first
+"""
+_SCRIPTS = "SELECT lang, script, sum(n)::BIGINT FROM letters GROUP BY ALL ORDER BY ALL"
 _SPEECH = """
 CREATE TABLE speech AS SELECT DISTINCT part, entity FROM postings JOIN letters USING (lang, first)
 """
@@ -422,44 +429,22 @@ def _index(db: Any, folder: Path, progress: Progress) -> dict[str, Any]:
     np.save(folder / "extra.npy", np.concatenate(([0], np.cumsum(lengths - 1))).astype("<u4"))
     np.save(folder / "entities.npy", numbers)
     np.save(folder / "flags.npy", flags)
-    with SpellingWriter(folder) as spellings:
-        cases, lines = _spellings(db, rows["spellings"], order)
-        spellings.write(cases, lines)
+    cases, lines = _spellings(db, rows["spellings"], order)
+    write_spellings(folder, cases, lines)
     ranks = rows["rank"][order] * 4 + (flags & int(Flag.LABEL) == 0) * 2 + (cases & MAIN == 0)
     np.save(folder / "labels.npy", _labels(_size(db, "entities"), numbers, ranks).astype("<u4"))
-    letters = _letters(db)
-    scripts: dict[str, Counter[str]] = defaultdict(Counter)
-    for row in letters:
-        scripts[row.lang][script(row.first)] += row.names
+    db.create_function("script", script, ["VARCHAR"], "VARCHAR")
+    db.execute(_LETTERS)
+    scripts: dict[str, dict[str, int]] = defaultdict(dict)
+    for lang, script_name, n in db.execute(_SCRIPTS).fetchall():
+        scripts[lang][script_name] = n
     return {
         "names": len(ids),
         "postings": len(order),
-        "languages": {lang: counts.total() for lang, counts in scripts.items()},
+        "languages": {lang: sum(counts.values()) for lang, counts in scripts.items()},
         "scripts": {lang: written_in(counts) for lang, counts in scripts.items()},
         "speech": _write_speech(db, folder),
     }
-
-
-class _Letter(NamedTuple):
-    """Names of a language that share their first letter, and how many they are.
-
-    ``part`` is the language, or the script where the language is not stated.
-    """
-
-    lang: str
-    first: str
-    part: str
-    names: int
-
-
-def _letters(db: Any) -> list[_Letter]:
-    letters = [
-        _Letter(lang, first, f"{lang}-{script(first)}" if lang == UNSTATED else lang, names)
-        for lang, first, names in db.execute(_LETTERS).fetchall()
-    ]
-    columns = zip(_Letter._fields, zip(*letters, strict=True), "OOOi", strict=True)
-    db.register("letters", {name: np.array(column, kind) for name, column, kind in columns})
-    return letters
 
 
 def _labels(n: int, entities: NDArray[np.uint32], ranks: NDArray[np.uint8]) -> NDArray[np.int64]:

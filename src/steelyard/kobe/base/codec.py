@@ -25,12 +25,11 @@ import unicodedata
 import zipfile
 import zlib
 from bisect import bisect_left
-from collections import OrderedDict
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from enum import IntFlag
 from functools import cache, cached_property
 from pathlib import Path
-from typing import Any, NamedTuple, Protocol, Self
+from typing import Any, NamedTuple, Protocol
 
 import numpy as np
 from numpy.typing import NDArray
@@ -112,36 +111,13 @@ class Source(Protocol):
 
 
 def population_prior(people: float) -> float:
-    """Give the prior of a place or language by its people: 5.0 for a city of 100,000.
-
-    Examples
-    --------
-    >>> round(population_prior(100_000), 3), population_prior(0)
-    (5.0, 0.0)
-    """
+    """Give the prior of a place or language by its people: 5.0 for a city of 100,000."""
     return math.log10(1.0 + max(0.0, people))
 
 
 def sitelinks_prior(sitelinks: int) -> float:
-    """Give the prior of a Wikidata item by its sitelinks: 100 are worth a million people.
-
-    Examples
-    --------
-    >>> sitelinks_prior(100), sitelinks_prior(0)
-    (6.0, 0.0)
-    """
+    """Give the prior of a Wikidata item by its sitelinks: 100 are worth a million people."""
     return 2.0 + 2.0 * math.log10(sitelinks) if sitelinks > 0 else 0.0
-
-
-def senses_prior(count: float) -> float:
-    """Give the prior of a wordnet's concept by how often its sense was counted in texts.
-
-    Examples
-    --------
-    >>> senses_prior(0), senses_prior(99)
-    (3.0, 5.0)
-    """
-    return 3.0 + math.log10(1.0 + max(0.0, count))
 
 
 LONGEST = 120  # characters of a name; what is longer is a description
@@ -175,24 +151,12 @@ def name_flags(name: Name) -> int:
 
 @cache
 def script(char: str) -> str:
-    """Give the first word of a character's name in Unicode, which tells scripts apart.
-
-    Examples
-    --------
-    >>> script("ü"), script("я"), script("中"), script("カ"), script("1")
-    ('LATIN', 'CYRILLIC', 'CJK', 'KATAKANA', '')
-    """
+    """Give the first word of a character's name in Unicode, which tells scripts apart."""
     return unicodedata.name(char, "").partition(" ")[0] if char.isalpha() else ""
 
 
 def written_in(counts: Mapping[str, int]) -> list[str]:
-    """Give the scripts that a language is written in, by how many names begin in each.
-
-    Examples
-    --------
-    >>> written_in({"CYRILLIC": 80, "LATIN": 20, "": 5})
-    ['CYRILLIC']
-    """
+    """Give the scripts that a language is written in, by how many names begin in each."""
     every = sum(counts.values()) - counts.get("", 0)
     return sorted(
         s for s, n in counts.items() if s and n >= _SCRIPT_SHARE.get(s, _OTHER_SHARE) * every
@@ -211,7 +175,6 @@ NO_PLACE = 0xFFFF_FFFF
 #: Files that say how names are written, which changes no link.
 SPELLINGS = ("cases.npy", "spellings.bin", "spellings.npy", "labels.npy")
 _SAME = "\x01"
-_KEPT = 512  # blocks in memory
 
 
 def spelling(text: str, folded: str) -> str:
@@ -235,13 +198,7 @@ def spelling(text: str, folded: str) -> str:
 
 
 def spelt(how: str, folded: str) -> str:
-    """Decode the spelling of a folded name.
-
-    Examples
-    --------
-    >>> spelt("1", "new york"), spelt("2", "new york"), spelt("3", "us"), spelt("5Straße", "")
-    ('New York', 'New york', 'US', 'Straße')
-    """
+    """Decode the spelling of a folded name."""
     match how[:1]:
         case "0":
             return folded
@@ -258,45 +215,17 @@ def spelt(how: str, folded: str) -> str:
             return how[1:]
 
 
-class SpellingWriter:
-    """Writes the bytes and the lines of all pairs, in their order."""
-
-    def __init__(self, folder: Path) -> None:
-        self.folder = folder
-        self._file = (folder / "spellings.bin").open("wb")
-        self._cases: list[NDArray[np.uint8]] = []
-        self._lines: list[str] = []
-        self._ends = [0]
-        self._n = 0  # pairs in the block that is not full yet
-
-    def write(self, cases: NDArray[np.uint8], lines: Sequence[str]) -> None:
-        """Add pairs: their bytes, and the lines of those that are listed."""
-        self._cases.append(cases)
-        listed = np.concatenate(([0], np.cumsum(cases & 7 == LISTED)))
-        at = 0
-        while at < len(cases):
-            end = min(at + BLOCK - self._n, len(cases))
-            self._lines += lines[listed[at] : listed[end]]
-            self._n += end - at
-            at = end
-            if self._n == BLOCK:
-                self._flush()
-
-    def _flush(self) -> None:
-        packed = zlib.compress("\n".join(self._lines).encode(), 9) if self._lines else b""
-        self._file.write(packed)
-        self._ends.append(self._ends[-1] + len(packed))
-        self._lines, self._n = [], 0
-
-    def __enter__(self) -> Self:
-        return self
-
-    def __exit__(self, *_: object) -> None:
-        if self._n:
-            self._flush()
-        self._file.close()
-        np.save(self.folder / "cases.npy", np.concatenate([np.empty(0, np.uint8), *self._cases]))
-        np.save(self.folder / "spellings.npy", narrow(self._ends))
+def write_spellings(folder: Path, cases: NDArray[np.uint8], lines: Sequence[str]) -> None:
+    """Write the bytes of all pairs, and in blocks the lines of those that are listed."""
+    listed = np.concatenate(([0], np.cumsum(cases & 7 == LISTED)))
+    ends = [0]
+    with (folder / "spellings.bin").open("wb") as file:
+        for start in range(0, len(cases), BLOCK):
+            end = min(start + BLOCK, len(cases))
+            block = "\n".join(lines[listed[start] : listed[end]])
+            ends.append(ends[-1] + file.write(zlib.compress(block.encode(), 9) if block else b""))
+    np.save(folder / "cases.npy", cases)
+    np.save(folder / "spellings.npy", narrow(ends))
 
 
 def narrow(values: Sequence[int] | NDArray[np.int64]) -> NDArray[np.unsignedinteger]:
@@ -311,7 +240,7 @@ class Spellings:
         self.path = folder / "spellings.bin"
         self.cases: NDArray[np.uint8] = array(folder, "cases", np.uint8)
         self._ends: NDArray[np.uint32] = array(folder, "spellings", np.uint32)
-        self._blocks: OrderedDict[int, list[str]] = OrderedDict()
+        self._blocks: dict[int, list[str]] = {}
 
     def __getitem__(self, pair: int) -> list[str]:
         """Give how a name is spelt for an entity, by the number of this pair."""
@@ -332,8 +261,6 @@ class Spellings:
                     lines = zlib.decompress(file.read(end - start)).decode().split("\n")
             except (OSError, ValueError, zlib.error) as error:
                 raise damaged(self.path, error) from None
-            while len(self._blocks) >= _KEPT:
-                self._blocks.popitem(last=False)
             self._blocks[block] = lines
         return lines
 

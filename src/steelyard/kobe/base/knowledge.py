@@ -60,8 +60,7 @@ TRIE = "aliases.marisa"
 TERMS = "terms.jsonl"
 EMBEDDED = "embedded"
 _STATED = int(STATED)
-_UNSTATED, _LABEL, _FORBIDDEN = int(Flag.UNSTATED), int(Flag.LABEL), int(Flag.FORBIDDEN)
-_FEW = 20  # entities that are looked for one by one; for more of them all names are sorted
+_LABEL, _FORBIDDEN = int(Flag.LABEL), int(Flag.FORBIDDEN)
 _PROBES = (
     "Stra\u00dfe \u0401\u043b\u043a\u0430 \u0130stanbul \uff29\uff22\uff2d C\u00f4te d\u2019Ivoire",
     "\u0623\u0625\u0622 \u0671 \u067e\u0698",
@@ -140,7 +139,6 @@ class KnowledgeBase:
         self.glossaries: list[Glossary] = []
         #: Category and names of the entities that terms were added to, or that are terms.
         self._terms: dict[Id, tuple[str, list[Name]]] = {}
-        self._asked = 0  # entities whose names were asked for
 
     @classmethod
     def open(cls, path: str | Path) -> KnowledgeBase:
@@ -270,10 +268,6 @@ class KnowledgeBase:
         part = slice(key + int(self._extra[key]), key + 1 + int(self._extra[key + 1]))
         return self._entities[part], self._flags[part]
 
-    def is_stated(self, key: int) -> bool:
-        """Tell whether the language of a key's name is stated."""
-        return not self.postings(key)[1][0] & _UNSTATED
-
     # -- entities
 
     def external_id(self, entity: int) -> str:
@@ -369,18 +363,14 @@ class KnowledgeBase:
         counts = np.bincount(self._entities, minlength=len(self))
         return order, np.concatenate(([0], np.cumsum(counts)))
 
-    def _named(self, entity: int) -> Iterator[tuple[int, int, str, str]]:
-        """Give the pair, key, language and folded form of each name of an entity."""
-        self._asked += 1
-        if self._asked <= _FEW:
-            pairs = np.flatnonzero(self._entities == entity)
-        else:
-            order, starts = self._sorted
-            pairs = order[starts[entity] : starts[entity + 1]]
+    def _named(self, entity: int) -> Iterator[tuple[int, str, str]]:
+        """Give the pair, language and folded form of each name of an entity."""
+        order, starts = self._sorted
+        pairs = order[starts[entity] : starts[entity + 1]]
         # Of another type, all would be copied.
         keys = np.searchsorted(self._starts, pairs.astype(np.uint32), "right") - 1
         for pair, key in zip(pairs.tolist(), keys.tolist(), strict=True):
-            yield pair, key, *self.restored(key)
+            yield pair, *self.restored(key)
 
     def names(self, entity: Id, langs: Collection[str] | None = None) -> list[Name]:
         """Give all names of an entity: added ones, then those of the base by language.
@@ -388,7 +378,7 @@ class KnowledgeBase:
         Of some languages alone, where ``langs`` are named: how others are spelt is not read.
         """
         rows = []
-        for pair, _, lang, folded in self._named(entity) if isinstance(entity, int) else ():
+        for pair, lang, folded in self._named(entity) if isinstance(entity, int) else ():
             if langs is not None and lang not in langs:
                 continue
             flags = int(self._flags[pair]) & _STATED
@@ -424,17 +414,10 @@ class KnowledgeBase:
                 return self.external_id(entity)
             key = bisect_right(range(len(self._extra) - 1), pair, key=self._start_of) - 1
             return spelt(self._spellings[pair][0], self.restored(key)[1])
-        wanted = {UNSTATED: 2, "en": 1, lang: 0}
-
-        def order(row: tuple[int, int, str, str]) -> tuple[int, bool, bool, str]:
-            pair, _, spoken, name = row
-            rest = not self._spellings.cases[pair] & MAIN
-            return wanted.get(spoken, 3), not self._flags[pair] & _LABEL, rest, name
-
-        best = min(self._named(entity), key=order, default=None)
-        if best is None:
-            return self.external_id(entity)
-        return spelt(self._spellings[best[0]][0], best[3])
+        ranks = {UNSTATED: 2, "en": 1, lang: 0}
+        names = self.names(entity)
+        best = min(names, key=lambda n: (ranks.get(n.lang, 3), not n.flags & _LABEL), default=None)
+        return self.external_id(entity) if best is None else best.text
 
     def _start_of(self, key: int) -> int:
         return key + int(self._extra[key])

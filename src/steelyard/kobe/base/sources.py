@@ -1,22 +1,38 @@
-"""Sources that are read line by line: Wikidata's dump, and tables of names."""
+"""What names are read from: Wikidata's dump, tables of names, and glossaries.
+
+Dumps and tables of names are read line by line. A glossary is TBX or a table, which is either long,
+with the columns ``lang`` and ``alias`` (or ``term``, ``name``), or wide, with one column for each
+language (``de``, ``term_de``) and several names of one thing divided by ``|``; the
+columns ``source`` and ``target`` are of the languages that `lp` says, as ``en-de``. The columns
+``id``, ``category``, ``same_as``, ``status`` and ``case sensitive`` may be there; without ``id`` a
+wide row is a thing of its own. Names with a status such as deprecated or forbidden are kept, and
+never linked.
+"""
 
 from __future__ import annotations
 
 import bz2
 import gzip
+import json
+import os
 import re
 import sys
 import zlib
+from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from functools import cache
-from importlib.resources import files
+from importlib.resources import files as package
 from itertools import groupby
 from pathlib import Path
 from typing import Any, NoReturn
 
-from steelyard.core.errors import STDIN, InputError, shown_path
-from steelyard.kobe.base.build import check_id
+from steelyard.core.errors import STDIN, InputError, UsageError, shown_path
+from steelyard.core.provenance import installed_version
+from steelyard.formats import bitext, files, tables
+from steelyard.formats.rawtable import RawTable
+from steelyard.formats.view import FileView
+from steelyard.kobe.base.build import check_id, replaced_folder
 from steelyard.kobe.base.codec import (
     CONCEPT,
     CORE,
@@ -24,26 +40,31 @@ from steelyard.kobe.base.codec import (
     Flag,
     Name,
     population_prior,
-    senses_prior,
     sitelinks_prior,
 )
-from steelyard.kobe.languages import primary
+from steelyard.kobe.base.knowledge import (
+    EMBEDDED,
+    FORMAT,
+    MANIFEST,
+    TERMS,
+    Glossary,
+    KnowledgeBase,
+    below,
+    read_manifest,
+    read_terms,
+)
+from steelyard.kobe.languages import known, normalise, primary
+from steelyard.kobe.linking.wordforms import fold
 from steelyard.kobe.options import TIERS
 
 _GZIP, _BZIP2, _ZSTD = b"\x1f\x8b", b"BZh", b"\x28\xb5\x2f\xfd"
 _QID = re.compile(r"Q[1-9]\d*")
-_LABEL, _DEMONYM = int(Flag.LABEL), int(Flag.DEMONYM)
+_LABEL, _DEMONYM, _FORBIDDEN = int(Flag.LABEL), int(Flag.DEMONYM), int(Flag.FORBIDDEN)
 Row = dict[str, str]
 
 
 def with_namespace(id_: str) -> str:
-    """Give a plain QID the namespace of Wikidata.
-
-    Examples
-    --------
-    >>> with_namespace("Q567"), with_namespace("gn:1"), with_namespace("Q")
-    ('wd:Q567', 'gn:1', 'Q')
-    """
+    """Give a plain QID the namespace of Wikidata."""
     return f"wd:{id_}" if _QID.fullmatch(id_) else id_
 
 
@@ -193,7 +214,7 @@ def _values(statements: Sequence[Mapping[str, Any]]) -> Iterator[Any]:
 @cache
 def classes() -> dict[str, str]:
     """Read the shipped map of frequent classes to categories (``-``: left out)."""
-    text = files("steelyard.kobe.base").joinpath("classes.tsv").read_text(encoding="utf-8")
+    text = package("steelyard.kobe.base").joinpath("classes.tsv").read_text(encoding="utf-8")
     rows = (line.split("\t") for line in text.splitlines()[1:])
     return {class_: category for class_, category, _ in rows}
 
@@ -219,17 +240,12 @@ def _tier(category: str, labels: Mapping[str, Any]) -> int:
 
 # -- tables
 
-#: Layers of names, places, numbers and dates; all others hold common nouns.
-_CORE = frozenset({"", "cldr", "date", "geo", "geoalt"})
-_CATEGORIES = {"geo": "place", "airport": "place", "subdivision": "region", "feature": "concept"}
-
 
 class AliasTable(LineSource):
     """A table of names: ``id``, ``lang``, ``alias`` (or ``name``), perhaps ``category``, ``prior``.
 
     It is tab-separated, without quotes, with a header line. A plain ``Q567`` is Wikidata's,
-    ``wd:Q567``. ``layer`` or ``tier`` say what is a common noun. The prior of layers that begin
-    with ``wn`` counts senses, that of all others people.
+    ``wd:Q567``. ``tier`` says what is a common noun, and the prior counts people.
     """
 
     name = "table"
@@ -248,21 +264,17 @@ class AliasTable(LineSource):
             yield self._entity(*numbered[0]), names
 
     def _entity(self, number: int, row: Row) -> Entity:
-        id_, layer, category = with_namespace(row["id"]), row.get("layer", ""), row.get("category")
-        if category == "date":
-            category = "month" if id_.startswith("month:") else "weekday"
         try:
             count = float(row.get("prior") or 0)
         except ValueError:
             what = f"prior '{row['prior']}' is not a number"
             raise InputError(what, path=self.path, line=number) from None
-        tier = row.get("tier") or TIERS[CORE if layer in _CORE else CONCEPT]
+        tier = row.get("tier") or TIERS[CORE]
         if tier not in TIERS:
             what = f"tier '{tier}', expected core or concept"
             raise InputError(what, path=self.path, line=number)
-        prior = senses_prior(count) if layer.startswith("wn") else population_prior(count)
-        category = _CATEGORIES.get(category or "", category or "other")
-        entity = Entity(id_, category, TIERS.index(tier), prior)
+        id_, category = with_namespace(row["id"]), row.get("category") or "other"
+        entity = Entity(id_, category, TIERS.index(tier), population_prior(count))
         check_id(entity, self.path, number)
         return entity
 
@@ -285,3 +297,167 @@ class AliasTable(LineSource):
                 self.fail(number, f"{len(cells)} fields, expected {len(header)}")
             elif text:
                 yield number, dict(zip(header, cells, strict=True))
+
+
+# -- glossaries
+
+#: What a company checks first is meant before anything else that has the same name.
+TERM_PRIOR = 9.0
+_ID = ("id", "entity", "concept", "concept id", "entry id")
+_TEXT = ("alias", "term", "name")
+_LANG = ("lang", "language", "locale")
+_CASE = ("case sensitive", "case_sensitive", "casesensitive", "case-sensitive")
+#: Columns that are no language: those that are read, and those that glossaries have for readers.
+_OTHER = frozenset(
+    (*_ID, *_TEXT, *_LANG, *_CASE, "category", "same_as", "status", "definition", "description",
+     "note", "notes", "comment", "comments", "context", "domain", "subject", "part of speech",
+     "pos", "gender", "example", "project", "client", "author", "created", "modified", "date")
+)  # fmt: skip
+_YES = frozenset({"yes", "y", "true", "1", "x", "ja", "oui"})
+
+
+def read_glossary(path: str | Path, *, lp: str | None = None) -> Glossary:
+    """Read a glossary; `lp` says the languages of columns called source and target."""
+    file = Path(path)
+    view = FileView(file)
+    if view.head.lstrip("\ufeff \t\r\n").startswith("<") or view.kind == "tbx":
+        rows = []
+        for id_, terms in bitext.tbx_entries(file, view.data):
+            try:
+                names = _labelled([(normalise(lang), text, banned) for lang, text, banned in terms])
+            except UsageError as error:
+                raise InputError(str(error), path=file) from None
+            if names:
+                rows.append((Entity(_id(id_, names), "term", CORE, TERM_PRIOR), names))
+        if not rows:
+            raise InputError("no terms: expected TBX with termEntry or conceptEntry", path=file)
+    else:
+        rows = list(_rows(tables.read(file, is_text=lambda _: True), _pair(lp)))
+    return Glossary(f"terms {file.name}", f"{len(view.data)} bytes", "yours", rows)
+
+
+def counted(glossary: Glossary) -> dict[str, Any]:
+    """Count terms and names to be used, the names of each language, and forbidden names."""
+    names = [(entity.id, name) for entity, row in glossary.rows for name in row]
+    allowed = [(id_, name) for id_, name in names if not name.flags & _FORBIDDEN]
+    return {
+        "terms": len({id_ for id_, _ in allowed}),
+        "names": len(allowed),
+        "languages": dict(sorted(Counter(name.lang for _, name in allowed).items())),
+        "forbidden": len(names) - len(allowed),
+    }
+
+
+def add(
+    glossary: Glossary, folder: Path, *, upon: str | None = None, force: bool = False
+) -> KnowledgeBase:
+    """Add terms to a base, and open it; those of a glossary of the same name are replaced.
+
+    With ``upon`` (``embedded`` or a folder) a new base is made that lies upon this one.
+    """
+    if upon is None:
+        read_manifest(folder)
+        kept = [other for other in read_terms(folder) if other.name != glossary.name]
+        files.write_text(folder / TERMS, _lines([*kept, glossary]))
+        return KnowledgeBase.open(folder)
+    facts = {"base": upon}
+    if upon != EMBEDDED:
+        whole = Path(upon).resolve()
+        if whole == folder.resolve():
+            raise UsageError(f"{folder} can't lie upon itself: to=... adds to it in place")
+        facts = {"base": str(whole), "relative": os.path.relpath(whole, folder.resolve())}
+    read_manifest(below(folder, facts))
+    manifest = {"format": FORMAT, "steelyard": installed_version(), "upon": facts}
+    with replaced_folder(folder, force=force) as fresh:
+        files.write_text(fresh / TERMS, _lines([glossary]))
+        files.write_text(fresh / MANIFEST, json.dumps(manifest, ensure_ascii=False, indent=1))
+    return KnowledgeBase.open(folder)
+
+
+def _lines(glossaries: Sequence[Glossary]) -> str:
+    return "".join(f"{json.dumps(g._asdict(), ensure_ascii=False)}\n" for g in glossaries)
+
+
+def _id(stated: str, names: Sequence[Name]) -> str:
+    """Return an id with a namespace: the stated one, or one made of the first name."""
+    if stated:
+        id_ = with_namespace("_".join(stated.split()))
+        return id_ if ":" in id_ else f"term:{id_}"
+    return "term:" + "_".join(fold(names[0].text, names[0].lang).split())
+
+
+def _labelled(terms: Sequence[tuple[str, str, bool]]) -> list[Name]:
+    """Return names; the first of a language that may be used is its main one."""
+    names: list[Name] = []
+    for lang, text, banned in terms:
+        main = any(n.lang == lang and n.flags & _LABEL for n in names)
+        names.append(Name(lang, text, _FORBIDDEN if banned else 0 if main else _LABEL))
+    return names
+
+
+def _pair(lp: str | None) -> dict[str, str]:
+    if lp is None:
+        return {}
+    source, dash, target = lp.partition("-")
+    if not dash:
+        raise UsageError(f"lp='{lp}', expected two languages, as en-de")
+    codes = normalise(source), normalise(target)
+    return {f"{side}{more}": code for side, code in zip(("source", "target"), codes, strict=True)
+            for more in ("", " term")}  # fmt: skip
+
+
+def _rows(table: RawTable, pair: dict[str, str]) -> Iterator[tuple[Entity, list[Name]]]:
+    cells = {" ".join(name.lower().split()): [text or "" for text in table.texts(name)]
+             for name in table.columns}  # fmt: skip
+
+    def column(names: Sequence[str]) -> list[str]:
+        empty = [""] * table.n_rows
+        return next((cells[name] for name in names if name in cells), empty)
+
+    long = bool({*_TEXT} & cells.keys()) and bool({*_LANG} & cells.keys())
+    languages = {} if long else _languages(table, list(cells), pair)
+    ids, cases, statuses = column(_ID), column(_CASE), column(("status",))
+    for row in range(table.n_rows):
+        banned, case = bitext.is_banned(statuses[row]), cases[row].strip().lower()
+        if long:
+            texts = [(_language(table, column(_LANG)[row], row), column(_TEXT)[row])]
+        else:
+            texts = [(lang, part) for name, lang in languages.items()
+                     for part in cells[name][row].split("|")]  # fmt: skip
+        names = _labelled([(lang, text.strip(), banned) for lang, text in texts if text.strip()])
+        if case and case not in _YES:
+            names += [Name(lang, text.lower(), flags) for lang, text, flags in names]
+        if names:
+            # What must be written as it stands is a name.
+            category = column(("category",))[row].strip() or ("name" if case in _YES else "term")
+            same = tuple(map(with_namespace, column(("same_as",))[row].split()))
+            id_ = _id(ids[row].strip(), names)
+            yield Entity(id_, category, CORE, TERM_PRIOR, same), list(dict.fromkeys(names))
+
+
+def _languages(table: RawTable, columns: list[str], pair: dict[str, str]) -> dict[str, str]:
+    languages = {}
+    for column in columns:
+        if lang := pair.get(column) or (None if column in _OTHER else _language_of(column)):
+            languages[column] = lang
+        elif column in ("source", "target"):
+            table.fail(f"column '{column}' does not say its language: call it by one, as 'de', or "
+                       "say lp=... as en-de")  # fmt: skip
+        elif column not in _OTHER:
+            table.fail(f"column '{column}' is no language; expected 'lang' and 'alias', or one "
+                       "column for each language, and perhaps 'id' and 'category'")  # fmt: skip
+    if not languages:
+        table.fail(f"no names: column 'alias' or 'lang' is missing; found: {', '.join(columns)}")
+    return languages
+
+
+def _language_of(header: str) -> str | None:
+    code = bitext.language_of(header)
+    return None if code is None or (lang := primary(code)) not in known() else lang
+
+
+def _language(table: RawTable, code: str, row: int) -> str:
+    try:
+        return normalise(code)
+    except UsageError as error:
+        table.fail(str(error), row)

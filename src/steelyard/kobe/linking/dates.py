@@ -211,39 +211,10 @@ def clocks(text: str, lang: str, runs: Sequence[int]) -> Iterator[tuple[int, Val
             yield match.start(), value
 
 
-#: Arabic counts hours as it counts places: at the seventh hour.
-_ARABIC_HOURS = (
-    "الواحدة الثانية الثالثة الرابعة الخامسة السادسة السابعة الثامنة التاسعة العاشرة".split()
-)
-_ARABIC_HOUR = re.compile(
-    rf"(?<!\w)[بو]?الساعة (?:(?P<more>الحادية|الثانية) عشرة?|(?P<hour>{'|'.join(_ARABIC_HOURS)}))"
-    r"(?: (?P<part>والنصف|والربع|والثلث))?(?: (?P<side>صباحا|فجرا|ظهرا|عصرا|مساء|ليلا))?(?!\w)"
-)
-_ARABIC_MINUTES = {"والنصف": 30, "والربع": 15, "والثلث": 20}
-
-
-def arabic_hours(text: str) -> Iterator[Value]:
-    """Find clock times in Arabic words."""
-    for match in _ARABIC_HOUR.finditer(text):
-        if match["more"]:
-            hour = 11 + (match["more"] == "الثانية")
-        else:
-            hour = 1 + _ARABIC_HOURS.index(match["hour"])
-        side = "a" if match["side"] in ("صباحا", "فجرا") else "p" if match["side"] else ""
-        value = hour_value(*match.span(), hour, _ARABIC_MINUTES.get(match["part"], 0), side)
-        if value is not None:
-            yield value
-
-
 def hour_value(start: int, end: int, hour: int, minute: int, side: str) -> Value | None:
     """Return a clock time; ``side`` is ``a`` (am), ``p`` (pm) or empty.
 
     A full hour may also be said with its number alone.
-
-    Examples
-    --------
-    >>> hour_value(0, 4, 5, 30, "p").id, hour_value(0, 4, 5, 30, "").others
-    ('time:17:30', ('time:17:30',))
     """
     if hour > 24 or minute > 59:
         return None

@@ -24,6 +24,7 @@ from steelyard.kobe.linking.wordforms import (
     common,
     in_word,
     is_mark,
+    joining_words,
     lemma,
     place_words,
     stop_words,
@@ -275,17 +276,6 @@ def _is_name(text: str, start: int, written: str, lang: str) -> bool:
 
 #: After these a capital says nothing.
 BEFORE_CAPITAL = frozenset(".!?…:;\"“”„«»‘'([{*-–—•|\n¿¡")
-#: Words that join the words of a name: Bank of America, Université de Paris.
-_OF = {
-    "en": "of|of the",
-    "fr": "de|du|des|de la",
-    "es": "de|del|de la",
-    "pt": "de|do|da",
-    "it": "di|del|della",
-    "ro": "de",
-    "ca": "de|del",
-    "nl": "van|van de",
-}
 _WORD = r"[^\W_]\w*(?:['’&-][^\W_]\w*)*"
 _NUMBERS = frozenset({"number", "ordinal"})
 #: People and countries keep their names inside longer ones; all of these need not.
@@ -434,7 +424,8 @@ def _is_part(text: str, lang: str, mention: Mention, apart: set[int]) -> bool:
 
 @cache
 def _neighbours(lang: str) -> tuple[re.Pattern[str], re.Pattern[str]]:
-    gap = f"[ -]| (?:{_OF[lang]}) " if lang in _OF else "[ -]"
+    words = joining_words(lang)
+    gap = f"[ -]| (?:{'|'.join(words)}) " if words else "[ -]"
     return (
         re.compile(rf"(?<![\w'’-])(?P<word>{_WORD})(?:{gap})$"),
         re.compile(rf"(?:{gap})(?P<word>{_WORD})"),

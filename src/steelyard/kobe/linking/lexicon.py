@@ -7,13 +7,13 @@ mean, how it must be written, whether it is an ordinary word as well.
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from itertools import islice
 from typing import Any, NamedTuple, TypeVar
 
 from steelyard.kobe.base.codec import UNSTATED, Flag
 from steelyard.kobe.base.knowledge import KnowledgeBase
-from steelyard.kobe.languages import CASELESS
+from steelyard.kobe.languages import CASELESS, national_languages
 from steelyard.kobe.linking.wordforms import (
     Token,
     base_forms,
@@ -50,17 +50,6 @@ _SHORTEST = 3  # characters of a Chinese name that is hardly anything else
 #: What a name that is not the main one is worth less (tens of people): an alias in the language, a
 #: spelling of the main name, any other alternate name.
 _ALIAS, _SPELLING, _ALTERNATE = 0.4, 0.6, 2.5
-#: Languages that have the name of a country: "Chinese" stands for China more often than for the
-#: language, and which of the two it is can't be told from the word.
-_NATIONAL = dict(
-    pair.split(":")
-    for pair in (
-        "zh:148 ja:17 ko:884 de:183 fr:142 it:38 es:29 pt:45 ru:159 uk:212 pl:36 cs:213 sk:214"
-        " hu:28 ro:218 bg:219 el:41 tr:43 sv:34 nb:20 no:20 da:35 fi:33 nl:55 vi:881 th:869 id:252"
-        " sr:403 hr:224 sl:215 lt:37 lv:211 et:191 ka:230 hy:399 az:227 kk:232 uz:265 mn:711 is:189"
-        " ga:27 sq:222 mk:221 be:184 ne:837 lo:819 my:836"
-    ).split()
-)
 #: Languages written without blanks between words.
 UNSPACED = frozenset("zh yue lzh wuu ja th lo km my bo dz shn mnw blt nod".split())
 #: Particles are written on the end of words.
@@ -102,48 +91,29 @@ class _Memo(dict[str, _V]):
 
 
 class Lexicon:
-    """The names of a base in a language, restricted to what a language pair shares.
+    """The names of a base in a language, restricted to what a language pair shares."""
 
-    Attributes
-    ----------
-    starts
-        What begins with a word: nothing (False), longer names too (True), or just these names.
-    begins
-        Whether any name begins with a folded text.
-    exact
-        The names at the start of a word, as `names` gives them.
-    alone
-        Those that mean anything where nothing else belongs to the name.
-    stems
-        Folded words without their endings.
-    values
-        The numbers of entities that values stand for, or None.
-    idle
-        Words as they are written that are no forms of a name.
-    """
-
-    def __init__(
-        self, kb: KnowledgeBase, lang: str, other: str, tiers: Sequence[str] = TIERS
-    ) -> None:
+    def __init__(self, kb: KnowledgeBase, lang: str, other: str) -> None:
         self.kb, self.lang, self.other = kb, lang, other
         self._find = kb.finder(lang)
         self._allowed = kb.shared(lang, other)
         self._stated = kb.stated(lang) if lang != other else None
         self._categories = kb.manifest["categories"]
-        self._tiers = [TIERS.index(tier) for tier in tiers]
         # Where capitals tell no names, states need to be told from words as cities do.
         self._small = _CITIES | {"state"} if lang in CASELESS else _CITIES
         self._latin = "LATIN" in kb.manifest["scripts"].get(lang, ())
         self.countries = self._national()
         self._entries: dict[int, Entry | None] = {}
         self.forms = _Memo(self._form)
+        #: What begins with a word: nothing (False), longer names too (True), or just these names.
         self.starts = _Memo(self._start)
         self.begins = _Memo(kb.continues(lang))
         self.exact = _Memo(self.names)
+        #: The names at the start of a word that mean anything where nothing else belongs to them.
         self.alone = _Memo(self._alone)
         self.stems = _Memo(lambda folded: stem(folded, lang))
         self.values = _Memo(kb.entity)
-        self.idle: set[str] = set()
+        self.idle: set[str] = set()  # words as they are written that are no forms of a name
         self.phrases = Phrases(self)
 
     # -- where names begin
@@ -175,7 +145,7 @@ class Lexicon:
         names.reverse()
         for i in range(len(names) - 1):
             (length, key), (shorter, _) = names[i : i + 2]
-            if length == shorter and not self.kb.is_stated(key):
+            if length == shorter and self.kb.postings(key)[1][0] & _UNSTATED:
                 names[i], names[i + 1] = names[i + 1], names[i]
         return names
 
@@ -322,7 +292,7 @@ class Lexicon:
         return all(common(word, "en") for word in label.split())
 
     def _national(self) -> dict[int, int]:
-        ids = [(f"lang:{lang}", f"wd:Q{item}") for lang, item in _NATIONAL.items()]
+        ids = [(f"lang:{lang}", f"wd:Q{item}") for lang, item in national_languages()]
         return {
             language: country
             for code, other in ids
@@ -336,7 +306,6 @@ class Lexicon:
         category = self._categories[kb.category[entity]]
         if (
             not self._allowed[entity]
-            or kb.tier[entity] not in self._tiers
             or flag & _SYMBOL
             or category == "script"
             or (category in _CITIES and kb.prior[entity] < _SMALLEST)
@@ -429,7 +398,6 @@ class Phrases:
     def __init__(self, lexicon: Lexicon) -> None:
         self.lexicon, self.lang = lexicon, lexicon.lang
         self.on = inflects(self.lang) and self.lang != "en"  # where names do not change
-        self.compounds = self.lang in COMPOUNDING
         self._nodes = _Memo(self._node)
         self._starts: dict[str, tuple[_Node, ...]] = {}
         self._stems: dict[str, tuple[str, ...]] = {}
@@ -502,7 +470,7 @@ class Phrases:
 
     def compound(self, folded: str) -> tuple[int, Form] | None:
         """Find the day of the week that a compound begins with: Montagabend."""
-        for length, key in self.lexicon.names(folded) if self.compounds else ():
+        for length, key in self.lexicon.names(folded) if self.lang in COMPOUNDING else ():
             entry = self.lexicon.entry(key, folded[:length])
             if entry is not None and entry.category == "weekday" and not entry.after_number:
                 long = len(folded) - length >= _SHORTEST_PART

@@ -35,7 +35,7 @@ from steelyard.kobe.linking.numbers import find_values, is_year
 from steelyard.kobe.linking.terms import Form, TermFinder
 from steelyard.kobe.linking.wordforms import Folded, fold_text, tokenise
 from steelyard.kobe.mention import Id, LinkedTexts, Linker, Mention, Mentions
-from steelyard.kobe.options import TIERS, KobeOptions
+from steelyard.kobe.options import KobeOptions
 
 _CACHED = 200_000  # sentences that are remembered, with what their words mean
 _BESIDE_NUMBER = frozenset({"unit", "currency", "month", "weekday"})
@@ -51,8 +51,6 @@ class DictionaryLinker:
     ----------
     kb
         The knowledge base; the embedded one by default.
-    tiers
-        Which of its tiers: ``core`` (names, places, dates, ...), ``concept`` (common nouns).
 
     Examples
     --------
@@ -61,17 +59,15 @@ class DictionaryLinker:
     ['Wien', '3.', 'März']
     """
 
-    def __init__(self, kb: KnowledgeBase | None = None, tiers: Sequence[str] = TIERS) -> None:
+    def __init__(self, kb: KnowledgeBase | None = None) -> None:
         self.kb = default() if kb is None else kb
-        self.tiers = tuple(tiers)
         self._lexicons: dict[tuple[str, str], tuple[Lexicon, Units, TermFinder]] = {}
         self._linked: dict[tuple[str, str], dict[str, Mentions]] = {}
 
     @property
     def signature(self) -> str:
-        """The hash of the base, and its tiers if these are not all."""
-        tiers = "" if self.tiers == TIERS else f",tiers:{'+'.join(self.tiers)}"
-        return f"kb:{self.kb.signature}{tiers}"
+        """The hash of the base."""
+        return f"kb:{self.kb.signature}"
 
     def name(self, entity: Id) -> str:
         """Return the id of an entity outside the base."""
@@ -87,8 +83,8 @@ class DictionaryLinker:
         if pair not in self._lexicons:
             for code in pair:
                 self.kb.check_language(normalise(code))
-            lexicon = Lexicon(self.kb, lang, other, self.tiers)
-            terms = self.kb.terms(lang, other) if "core" in self.tiers else ()
+            lexicon = Lexicon(self.kb, lang, other)
+            terms = self.kb.terms(lang, other)
             forms = [
                 Form(text, term, category, category == "name") for term, text, category in terms
             ]
@@ -132,10 +128,8 @@ class DictionaryLinker:
             if "-" in aligned or not lexicon.idle.issuperset(words):
                 names = joined(names, inflected(aligned, tokens, names, lexicon))
         names = small_places(aligned, tokens, names, lang) if names else names
-        values: list[Value] = []
-        if "core" in self.tiers:
-            months = [(n.start, n.end) for n in names if n.entry.category == "month"]
-            values = find_values(folded.text, tokens, lang, months, aligned)
+        months = [(n.start, n.end) for n in names if n.entry.category == "month"]
+        values = find_values(folded.text, tokens, lang, months, aligned)
         settled = _Settling(self, text, aligned, folded, lexicon, units)
         mentions = parts_of_names(text, lang, settled.mentions(names, values))
         return _with_terms(mentions, terms.find(text))
@@ -290,13 +284,13 @@ Pair = tuple[str | None, str | None]
 Outputs = dict[str, tuple[Mentions | None, ...]]
 
 
-def make_linker(kb: object = None, tiers: Sequence[str] = TIERS) -> DictionaryLinker:
+def make_linker(kb: object = None) -> DictionaryLinker:
     """Link by a knowledge base: an open one, the folder of one, or None for the embedded one."""
     if isinstance(kb, (str, Path)):
         kb = KnowledgeBase.open(kb)
     if not (kb is None or isinstance(kb, KnowledgeBase)):
         raise UsageError(f"can't link with a {type(kb).__name__}: expected a knowledge base")
-    return DictionaryLinker(kb, tiers)
+    return DictionaryLinker(kb)
 
 
 def link_set(es: EvalSet, pair: Pair, options: KobeOptions, linker: Linker) -> LinkedTexts:
@@ -322,7 +316,7 @@ def link_set(es: EvalSet, pair: Pair, options: KobeOptions, linker: Linker) -> L
         )
         for name, row in outputs.items()
     }
-    keep = LanguageFilter(src, tgt, options.language_filter)
+    keep = LanguageFilter(src, tgt, off=options.language_filter == "off")
     mentions, foreign = _link_outputs(linker, keep, compared, (tgt, lang), references)
     other = tgt if options.against == "src" else lang
     human = () if options.against == "src" else SIDES[1:]
@@ -356,21 +350,13 @@ def link_set(es: EvalSet, pair: Pair, options: KobeOptions, linker: Linker) -> L
 
 def name_tier(linker: Linker, lang: str, other: str) -> NameTier | None:
     """Return what finds names that no base knows; annotations go without."""
-    if not isinstance(linker, DictionaryLinker) or "core" not in linker.tiers:
+    if not isinstance(linker, DictionaryLinker):
         return None
     return NameTier(normalise(lang), normalise(other))
 
 
 def reference_rows(es: EvalSet) -> dict[str, str]:
-    """Name references among outputs so that neither a system nor another reference has the name.
-
-    Examples
-    --------
-    >>> from steelyard import EvalSet, Segments
-    >>> segments = Segments((), references={"A": (), "B": (), "A (reference)": ()})
-    >>> reference_rows(EvalSet(("A",), segments))
-    {'A': 'A (reference) (reference)', 'A (reference)': 'A (reference)', 'B': 'B'}
-    """
+    """Name references among outputs so that neither a system nor another reference has the name."""
     rows: dict[str, str] = {}
     for name in es.references:
         row = name
@@ -387,12 +373,6 @@ def that_count(
 
     A name that no base knows is kept by copying it, which says nothing of a translation, and would
     reward whoever copies titles. Alarms look at all mentions.
-
-    Examples
-    --------
-    >>> name = Mention(0, 5, "Weber", "name:weber", "name", "name", rule="unknown")
-    >>> that_count(((name,),), {"A": ((name,),)})[0]
-    ((),)
     """
     return tuple(tuple(filter(of_base, row)) for row in sources), {
         name: tuple(None if m is None else tuple(filter(of_base, m)) for m in row)

@@ -6,16 +6,7 @@ Ordinals and days are their numbers, too: one language's "5th floor" is another'
 amount of money is its number and its currency, a date its day, month and year, so that one wrong
 part does not hide the others. Texts are folded (:mod:`steelyard.kobe.linking.wordforms`).
 
-Number words are in ``words/``, one file per language, in the order of their numbers; the forms of
-one number are between slashes, and ``-`` where there is none. ``cardinals`` and ``ordinals`` count
-from 1, ``tens`` and ``ordinal_tens`` from 20, ``hundreds`` from 100. ``ordinals`` are stems if
-there are ``ordinal_endings``; ``compound_units`` are 1 to 9 as they are written together with tens.
-Magnitudes come with their power of ten (``inside``: within longer words), ``exact``, ``groups``
-(dozen), ``loose`` (both, twice) and ``fractions`` (the denominator) with their value; the last
-three are said freely and doubtful. ``unsure`` words are so unless after one of ``sure_after``;
-``verbs`` at the end of a clause or after a word that ends in ``verb_after``. A number of
-``prefixes`` may stand before a stem of ``prefixed``; a word of ``percent`` with a star may have any
-ending.
+Number words are in ``words/``, one file per language; ``en.toml`` explains the keys.
 """
 
 from __future__ import annotations
@@ -33,7 +24,6 @@ from steelyard.kobe.linking import cjk
 from steelyard.kobe.linking.dates import (
     CENTURY,
     Value,
-    arabic_hours,
     at_runs,
     clocks,
     dates,
@@ -89,13 +79,7 @@ class NumberWords:
 
 @cache
 def number_words(lang: str) -> NumberWords:
-    """Return the number words of a language; none for one that has no file.
-
-    Examples
-    --------
-    >>> number_words("de").cardinals["vierundzwanzig"], number_words("pl").cardinals["pięciu"]
-    (24, 5)
-    """
+    """Return the number words of a language; none for one that has no file."""
     table: dict[str, Any] = {}
     if lang in LANGUAGES:
         file = files("steelyard.kobe.linking").joinpath("words", f"{lang}.toml")
@@ -177,13 +161,7 @@ def _compounds(lang: str, table: dict[str, Any], tens: str, endings: str = "-") 
 
 
 def compound(word: str, words: NumberWords) -> float:
-    """Return the value of a number with hundreds or thousands in one word, 0 for other words.
-
-    Examples
-    --------
-    >>> compound("zweitausendeinundzwanzig", number_words("de"))
-    2021
-    """
+    """Return the value of a number with hundreds or thousands in one word, 0 for other words."""
     for part, power in words.inside.items():
         head, match, tail = word.partition(part)
         if not match:
@@ -557,18 +535,10 @@ def find_values(
     months: Sequence[tuple[int, int]] = (),
     written: str | None = None,
 ) -> list[Value]:
-    """Find the values of a folded text.
+    """Find the values of a folded text and its words.
 
-    Parameters
-    ----------
-    text, tokens
-        The folded text and its words.
-    lang
-        Its language.
-    months
-        Spans of names of months: a small number beside one is a day.
-    written
-        The text with its capitals, aligned with the folded one; the folded one by default.
+    A small number beside one of the ``months`` (spans of their names) is a day. ``written`` is the
+    text with its capitals, aligned with the folded one.
 
     Examples
     --------
@@ -581,8 +551,6 @@ def find_values(
     has_words = not words.telling.isdisjoint([token[0] for token in tokens])
     if has_words or any(part in text for part in words.inside):
         values = _merged(values, _word_values(text, tokens, words))
-    if lang == "ar" and "الساعة " in text:
-        values = _merged(values, arabic_hours(text))
     if words.adjective is not None:
         values = _merged(values, _adjective_values(text, words))
     if lang in cjk.LANGUAGES and cjk.CJK_NUMBER.search(text):

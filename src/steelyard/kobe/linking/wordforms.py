@@ -22,7 +22,6 @@ from typing import TYPE_CHECKING, NamedTuple
 from steelyard.core.errors import need_extra
 
 if TYPE_CHECKING:
-    from simplemma import Lemmatizer
     from simplemma.strategies import DictionaryLookupStrategy
 
 _ODD = "\uf8ff"  # stands for characters that the short way can't fold one by one
@@ -103,15 +102,7 @@ _TURKIC_TABLE = _CharTable({ord(k): v for k, v in _TURKIC.items()})
 
 
 def fold_text(text: str, lang: str) -> Folded:
-    """Fold a text, and keep where each character came from.
-
-    Examples
-    --------
-    >>> fold_text("Straße", "de").text
-    'strasse'
-    >>> fold_text("Straße", "de").places
-    (0, 1, 2, 3, 4, 4, 5, 6)
-    """
+    """Fold a text, and keep where each character came from."""
     turkic = lang in _TURKIC_LANGUAGES
     if text.isascii() and not turkic and text.isprintable():
         return Folded(text.lower().replace("`", "'"), None)
@@ -179,13 +170,7 @@ def _word(lang: str, *, marks: bool) -> re.Pattern[str]:
 
 
 def tokenise(folded: str, lang: str) -> list[Token]:
-    """Split a folded text into words with their places.
-
-    Examples
-    --------
-    >>> tokenise("l'allemagne", "fr")
-    [('l', 0, 1), ('allemagne', 2, 11)]
-    """
+    """Split a folded text into words with their places."""
     marks = not folded.isascii() and _MAY_BE_MARK.search(folded) is not None
     end = 0
     tokens = []
@@ -241,6 +226,12 @@ def place_words(lang: str) -> frozenset[str]:
 
 
 @cache
+def joining_words(lang: str) -> tuple[str, ...]:
+    """Return the words of a language that join the words of a name."""
+    return tuple(word.replace("_", " ") for word in _table("joining").get(lang, ()))
+
+
+@cache
 def lemmatised(lang: str) -> bool:
     """Tell whether there is a lemmatiser for a language."""
     need_extra("kobe", "a knowledge base", "simplemma")
@@ -250,27 +241,17 @@ def lemmatised(lang: str) -> bool:
 
 
 def lemma(word: str, lang: str) -> str | None:
-    """Return the dictionary form of a word, or None where the lemmatiser does not know the word.
-
-    Examples
-    --------
-    >>> lemma("Německu", "cs"), lemma("двух", "ru"), lemma("Xyz", "de")
-    ('Německo', 'два', None)
-    """
+    """Return the dictionary form of a word, or None where the lemmatiser does not know the word."""
     if not lemmatised(lang):
         return None
-    dictionary, lemmatizer = _lemmatisers()
-    if dictionary.get_lemma(unicodedata.normalize("NFC", word), lang) is None:
-        return None
-    return lemmatizer.lemmatize(word, lang)
+    return _dictionary().get_lemma(unicodedata.normalize("NFC", word), lang)
 
 
 @cache
-def _lemmatisers() -> tuple[DictionaryLookupStrategy, Lemmatizer]:
-    from simplemma import Lemmatizer
+def _dictionary() -> DictionaryLookupStrategy:
     from simplemma.strategies import DictionaryLookupStrategy
 
-    return DictionaryLookupStrategy(), Lemmatizer()
+    return DictionaryLookupStrategy()
 
 
 def ordinary(word: str, lang: str) -> bool:
@@ -339,13 +320,7 @@ def inflects(lang: str) -> bool:
 
 
 def base_forms(word: str, lang: str) -> list[str]:
-    """Return what an inflected word may be a form of, the likeliest first.
-
-    Examples
-    --------
-    >>> base_forms("Варшаву", "ru")[0], base_forms("Německu", "cs")[0]
-    ('Варшава', 'Německo')
-    """
+    """Return what an inflected word may be a form of, the likeliest first."""
     form = lemma(word, lang)
     forms = [form] if form is not None and form != word else []
     # A word of the dictionary is no form of a name that the dictionary does not know.
