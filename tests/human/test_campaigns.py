@@ -184,3 +184,16 @@ def test_attention_tests_are_on_no_scale(tmp_path):
     )
     result = human_scores(path, protocol=sy.da(standardised=False, scale=(1, 5)), n_bootstrap=0)
     assert result.systems[0].score == 3
+
+
+def test_logs_without_a_common_segment_are_read_together(tmp_path):
+    for k in range(2):
+        item = {"item_id": f"news_###_d{k}_###_0", "src": "Yes.", "tgt": {"A": "Ja.", "B": "Ja."}}
+        marks = {s: {"score": 90 - 10 * k, "error_spans": []} for s in "AB"}
+        entry = {"user_id": "u", "item_i": 0, "item": [item], "annotation": [marks]}
+        (tmp_path / f"{k}.jsonl").write_text(json.dumps(entry) + "\n")
+    logs = [tmp_path / f"{k}.jsonl" for k in range(2)]
+    result = human_scores(*logs, protocol="esa", n_bootstrap=0)
+    assert [(s.score, s.n_segments) for s in result.systems] == [(85, 2), (85, 2)]
+    assert result.evalset is not None
+    assert len(result.evalset.documents) == 2

@@ -12,7 +12,7 @@ from typing import Any, NamedTuple, Unpack
 
 import numpy as np
 
-from steelyard.core.errors import UsageError, hint
+from steelyard.core.errors import InputError, UsageError, hint
 from steelyard.core.provenance import InputFile, Provenance
 from steelyard.core.rng import Rng, generator
 from steelyard.core.text import plural
@@ -303,8 +303,7 @@ def _gathered(held: _Held, scorer: Scorer, options: HumanOptions) -> Inputs:
         note += "; {} not in the file, {} of the file without a judgement".format(*unknown)
         notes.append(note if any(unknown) else note.partition(";")[0])
     joined = join(scores) if scores else None
-    known = join(about).segments if about else None
-    return Inputs(together, joined, tuple(files), tuple(notes), known)
+    return Inputs(together, joined, tuple(files), tuple(notes), _known_segments(about))
 
 
 def _protocol_of(held: _Held, human: str | None) -> tuple[str, str]:
@@ -334,6 +333,27 @@ def _shown_by(value: object, human: str | None) -> Iterable[tuple[str, str]]:
             yield ("esa", "scores and marked errors") if scored else ("mqm", "marked errors")
         elif scored:
             yield "da", "scores of raters"
+
+
+def _known_segments(sets: Sequence[EvalSet]) -> Segments | None:
+    if not sets:
+        return None
+    ids = tuple(dict.fromkeys(name for es in sets for name in es.segments.ids))
+    columns: dict[str, Any] = {}
+    for kind in ("documents", "domains", "sources"):
+        names: dict[str, str] = {}
+        for es in sets:
+            column = getattr(es.segments, kind) or ()
+            for segment, name in zip(es.segments.ids, column, strict=False):
+                if name is None:
+                    continue
+                if names.setdefault(segment, name) != name and kind != "sources":
+                    raise InputError(
+                        f"segment '{segment}' is of {kind[:-1]} '{names[segment]}' in one input, "
+                        f"of '{name}' in another"
+                    )
+        columns[kind] = tuple(map(names.get, ids))
+    return Segments(ids, **columns)
 
 
 def ratings_of(es: EvalSet, human: str | None) -> Ratings:
