@@ -546,17 +546,16 @@ def decide(
         column: suite if column == TASK else replace(suite, macro=whole)
         for column, suite in suites.items()
     }
-    part, decision = whole, pooled
+    part, decision, test = whole, pooled, "permutation"
     if TASK in suites:
-        part, decision = suites[TASK].macro, suites[TASK].decision()
+        part, decision, test = suites[TASK].macro, suites[TASK].decision(), "t"
     wins, losses = int((gap > 0).sum()), int((gap < 0).sum())
     warnings = [*_warnings(es, two), *error_note(error)]
     warnings += [text for suite in suites.values() for text in suite.warnings()]
     if whole.p < options.alpha and (wins - losses) * lead < 0:
         warnings.append("the mean and the number of wins point in different directions")
     settings = {"score": two.score, "pair": ",".join(pair), "by": "mean", "unit": two.units.name,
-                "tests": "t" if TASK in suites else "permutation", "correction": "holm",
-                "bootstrap": options.n_bootstrap}  # fmt: skip
+                "tests": test, "correction": "holm", "bootstrap": options.n_bootstrap}  # fmt: skip
     reading = Reading(whole.difference(sign), whole.ends(sign))
     return Card(
         score=two.score,
