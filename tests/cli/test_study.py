@@ -1,4 +1,4 @@
-"""The commands ``study`` and ``reproduce``: what they print, and what they refuse."""
+"""The command ``study``: what it prints, and what it refuses."""
 
 from __future__ import annotations
 
@@ -63,22 +63,15 @@ def test_each_value_of_a_column_is_a_set(capsys):
         (["study", "systems"], "no input"),
         (["study", "segments", SCORES, "--human", "mqm", "--draws", "5"], "draws"),
         (["study", "distinct", SCORES], "name the human score"),
-        (["reproduce", "pairs"], "did you mean 'paired'?"),
     ],
 )
-def test_bad_usage_is_one_line(capsys, arguments, message):
-    code, out, err = output(capsys, *arguments)
+def test_bad_usage_is_one_line_and_writes_nothing(capsys, arguments, message, tmp_path):
+    code, out, err = output(capsys, *arguments, "--out", str(tmp_path / "x.csv"))
+    assert list(tmp_path.iterdir()) == []
     assert code == 2
     assert out == ""
     assert message in err
     assert err.splitlines()[-1].startswith("error: ")
-
-
-def test_nothing_is_written_if_it_fails(capsys, tmp_path):
-    path = tmp_path / "x.csv"
-    code, _, _ = output(capsys, "study", "disagreement", SCORES, "--by", "mean", "--out", str(path))
-    assert code == 2
-    assert not path.exists()
 
 
 def test_an_interrupt_leaves_nothing_behind(capsys, tmp_path, monkeypatch):

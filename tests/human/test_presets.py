@@ -104,9 +104,6 @@ def test_what_stands_beside_the_ranking(found):
     assert list(preset["domains"]) == ["literary", "news", "social", "speech"]
     by_name = {row["system"]: row for row in result.parts["variants"].records()}
     assert by_name["ONLINE-W"]["wmt24 range"] == "2"
-    lines = preset["differences"]
-    assert [line.split(":")[0] for line in lines] == ["default"]
-    assert "another range" in lines[0]
     assert result.provenance is not None
     assert "preset:wmt24" in json.dumps(result.provenance.to_dict()).replace('": "', ":")
 

@@ -6,7 +6,6 @@ import numpy as np
 import polars as pl
 import pytest
 
-from steelyard.core.errors import UsageError
 from steelyard.judging.bias import judge_bias
 
 
@@ -33,38 +32,3 @@ def test_bias_is_what_a_judge_adds_to_people():
     assert abs(fair.effects[1].estimate.value) < 0.15
     assert swayed.effects[1].estimate.value == pytest.approx(0.5, abs=0.15)
     assert swayed.effects[1].p_adjusted < 1e-6
-
-
-def test_slices_are_compared_with_the_rest_and_corrected_for_being_many():
-    rng = np.random.default_rng(1)
-    truth = rng.integers(0, 2, 900)
-    words = np.array(["en", "de", "zh"])[np.arange(900) % 3]
-    wrong = rng.random(900) < np.where(words == "zh", 0.45, 0.1)
-    frame = pl.DataFrame({"item": range(900), "people": truth, "language": words,
-                              "gpt": np.where(wrong, 1 - truth, truth)})  # fmt: skip
-    report = judge_bias(frame, human=["people"])
-    own = {one.value: one for one in report.judges[0].slices}
-    assert set(own) == {"en", "de", "zh"}
-    right = (~wrong)[words == "zh"]
-    assert own["zh"].agreement.value == pytest.approx(right.mean())
-    assert own["zh"].beyond_the_rest.value == pytest.approx(
-        right.mean() - (~wrong)[words != "zh"].mean()
-    )
-    assert own["zh"].p_adjusted < 1e-6
-    assert own["zh"].beyond_the_rest.high < 0
-    assert [table.title for table in report.tables()][1] == "Agreement by slice"
-    with pytest.raises(UsageError, match="by: no column 'lang'"):
-        judge_bias(frame, human=["people"], by=["lang"])
-
-
-def test_no_slice_differs_by_chance_more_often_than_said():
-    rng = np.random.default_rng(2)
-    alarms = 0
-    for _ in range(200):
-        truth = rng.integers(0, 2, 200)
-        said = np.where(rng.random(200) < 0.85, truth, 1 - truth)
-        frame = pl.DataFrame({"item": range(200), "people": truth, "gpt": said,
-                                  "set": rng.choice(["a", "b", "c", "d"], 200)})  # fmt: skip
-        own = judge_bias(frame, human=["people"]).judges[0].slices
-        alarms += any(one.p_adjusted < 0.05 for one in own)
-    assert alarms <= 20

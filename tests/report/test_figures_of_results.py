@@ -87,7 +87,7 @@ def test_every_kind_is_drawn_or_refused_with_a_reason(name, found):
 
 def test_figures_of_segments_are_there_because_a_result_keeps_its_scores(found):
     assert {"density", "wins"} <= set(registry.kinds(found["comparison"]))
-    assert {"pvalues", "calibration", "scatter"} <= set(registry.kinds(found["meta"]))
+    assert {"pvalues", "scatter"} <= set(registry.kinds(found["meta"]))
     assert set(registry.kinds(found["pair"])) == {"density", "differences", "wins"}
 
 

@@ -21,7 +21,6 @@ from steelyard.metaevaluation.run import meta_evaluate, pair_preferences
 from steelyard.report.figures import meta as mf
 from steelyard.report.figures.panels import boundaries, place_labels
 from steelyard.report.figures.vega import label
-from steelyard.stats.kendall.calibration import calibrate
 from steelyard.stats.metametrics.accuracy import binarised_agreement, soft_agreement
 
 pytest.importorskip("vl_convert")
@@ -149,19 +148,6 @@ def test_side_by_side_needs_two_tested_meta_metrics(given_demo):
     plain = meta_evaluate(given_demo.es, "mqm", by="pa", metrics=METRICS, intervals=None)
     with pytest.raises(UsageError, match="'side-by-side' shows tests of metrics: add signif"):
         mf.draw("side-by-side", mf.MetaInput(plain))
-
-
-def test_calibration_curve_is_thin_and_keeps_its_top(look):
-    rng = np.random.default_rng(0)
-    human = rng.integers(0, 4, size=(8, 400)).astype(float)
-    metric = human + rng.normal(size=human.shape)
-    best = calibrate(human, metric)
-    assert len(best.epsilons) > 5000
-    curve = look.rows(mf.calibration({"m": best}), "epsilon", "value")
-    assert len(curve) < 260
-    top = max(curve, key=lambda row: row["value"])
-    assert top["value"] == pytest.approx(best.value, rel=1e-5)
-    assert top["epsilon"] == pytest.approx(best.epsilon, rel=1e-5)
 
 
 def test_scatter_is_as_lean_as_its_grid(look, given_demo):

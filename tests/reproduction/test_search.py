@@ -9,7 +9,7 @@ import pytest
 
 from steelyard.cli.main import run
 from steelyard.core.errors import InputError, UsageError
-from steelyard.reproduction.search import Places, default_folder, wanted_pair
+from steelyard.reproduction.search import Places, default_folder
 
 
 def put(path: Path, text: str = "x\n") -> Path:
@@ -57,17 +57,6 @@ def test_sets_of_mt_metrics_eval(tmp_path, above, inside):
     assert Places.of(root).test_set("wmt23", "en-ru") is None
     package = Places.of(tmp_path / above).test_set("wmt22", "en-ru")
     assert package == folder
-
-
-def test_what_was_looked_for_is_said(tmp_path):
-    for name in "ab":
-        (tmp_path / name).mkdir()
-    places = Places.of([tmp_path / "a", tmp_path / "b"])
-    told = places.without(wanted_pair("wmt22", "en-ru"), "wmt22-metrics/en-ru.human.csv.gz")
-    assert told == (
-        "no wmt22/ (mt-metrics-eval) with en-ru, nor wmt22-metrics/en-ru.human.csv.gz in "
-        f"{tmp_path / 'a'}, {tmp_path / 'b'}"
-    )
 
 
 def test_hostile_folders(tmp_path):

@@ -137,12 +137,11 @@ def toship(shared):
     expected = realdata.rows(folder / "expected-pairwise-accuracy.csv")
     agreements = {}
     for name in sorted({cell["metric"] for cell in expected}):
-        # Each pair is a campaign of two systems: the human difference stands against 0.
+        # Each pair is a campaign of two systems; those that people tie are left out.
         agreements[name] = [
             pairwise_accuracy(
-                np.array([float(pair["human_diff"]), 0.0]),
+                np.array([float(pair["human_diff"]) or np.nan, 0.0]),
                 np.array([float(systems[pair[side]][name]) for side in "ab"]),
-                ties="drop-human",
             )
             for pair in pairs
         ]

@@ -53,7 +53,7 @@ class _Files(Options):
         "How people judged": "protocol preset standardised scale score",
         "Raters": "quality_control min_seconds raters",
         "Ranking and tests": "clusters test alpha correction unit n_bootstrap",
-        "Errors that people marked (mqm, esa)": "weights cap",
+        "Errors that people marked (mqm)": "weights cap",
         "Pairs out of ratings (darr)": "threshold identical_ties keep_ties",
         "Rankings (rr)": "by",
         "Further files to write": "pairs ranks",
@@ -123,7 +123,7 @@ def human(
             tables.write(scores, result.parts.get("models", result.table()).to_columns())
     brief = not (details or output.json)
     emit(
-        replace(result, warnings=result.main_warnings("--details")) if brief else result,
+        replace(result, warnings=result.main_warnings()) if brief else result,
         [result.table()],
         output,
         shown=result.details("--json") if details else result.pieces(),

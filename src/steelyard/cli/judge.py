@@ -35,7 +35,6 @@ from steelyard.judging.options import (
     BiasOptions,
     CorrectOptions,
     DriftOptions,
-    FamilyOptions,
     JudgeOptions,
     PlanOptions,
     ReadOptions,
@@ -117,7 +116,7 @@ def _question(
         ROWS,
         from_fields(options, "ignore", *(name for name in names if name not in declared)),
     ]  # fmt: skip
-    if issubclass(options, FamilyOptions):
+    if issubclass(options, BiasOptions):
         parts.append(_OWN)
 
     def made(function: F) -> click.Command:
@@ -206,22 +205,21 @@ def _next(report: JudgeReport) -> str | None:
 @_question(
     BiasOptions,
     "steelyard judge bias battles.csv --human vote",
-    "steelyard judge bias battles.csv --human vote --by language --own 'gpt-4=gpt-*'",
-    headings={"What to look at": "by unit level details"},
+    "steelyard judge bias battles.csv --human vote --own 'gpt-4=gpt-*'",
+    headings={"What to look at": "unit level details"},
 )
 @details_option
 @settled_options
 def bias(inputs: tuple[str, ...], output: OutputOptions, *, details: bool, **settings: Any) -> None:
     """Measure what biases judges beyond annotators: position, length, their own family, covariates.
 
-    Errors (judge minus annotators) are regressed on all covariates at once, on labelled rows;
-    agreement is split by slices.
+    Errors (judge minus annotators) are regressed on all covariates at once, on labelled rows.
     """
     from steelyard.judging.bias import judge_bias
 
     report = judge_bias(*inputs, **settings)
-    words, tables = report.sentences if details else report.answer(), report.tables()
-    emit(report, tables, output, words=words, shown=tables if details else tables[:1])
+    words = report.sentences if details else report.answer()
+    emit(report, [report.table()], output, words=words)
 
 
 @_question(

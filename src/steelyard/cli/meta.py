@@ -57,9 +57,7 @@ _NOT_IN_PROTOCOLS = _NOT_BY_DOMAIN.union(
     ["by", "level", "group_by", "corpus", "refs", "sees", "drop_metrics"]
 )
 # What report.figures.meta draws of one set, and of a protocol.
-PLOTS = (
-    "forest", "pvalues", "comparison", "side-by-side", "calibration", "scatter",
-)  # fmt: skip
+PLOTS = ("forest", "pvalues", "comparison", "side-by-side", "scatter")
 PROTOCOL_PLOTS = ("leaderboard", "comparison")
 
 

@@ -12,7 +12,6 @@ from steelyard.cli.flags import spoken
 from steelyard.cli.group import command
 from steelyard.cli.output import emit, plot_option, progress_of, wanted_figures, write_figures
 from steelyard.cli.params import Known, OutputOptions, figure_options
-from steelyard.core.errors import UsageError
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -26,8 +25,7 @@ PAPERS = {
     "spa": "steelyard.reproduction.thompson2024:reproduce_spa",
     "ties": "steelyard.reproduction.stanchev2020:reproduce_ties",
 }
-#: Figures of each paper; published figures against ours stand first.
-PLOTS = {**dict.fromkeys(PAPERS, ("published",)), "spa": ("published", "figure4")}
+PLOTS = ("published",)
 
 
 @command(
@@ -45,7 +43,7 @@ PLOTS = {**dict.fromkeys(PAPERS, ("published",)), "spa": ("published", "figure4"
     help="Folder that holds data sets: wmt23/ of steelyard data get, bt-eval/ and so on "
     "(repeatable; default: data in STEELYARD_SHARED if that is set, else what data get fetched).",
 )
-@plot_option(PLOTS["spa"])
+@plot_option(PLOTS)
 @figure_options
 def reproduce(
     paper: str, data: tuple[str, ...], plot: tuple[str, ...] | None, output: OutputOptions
@@ -65,7 +63,7 @@ def reproduce(
     """
     from steelyard.reproduction.search import Places
 
-    plots = wanted_figures(plot, output, PLOTS[paper])
+    plots = wanted_figures(plot, output, PLOTS)
     places = Places.of(data or None)
     module, _, name = PAPERS[paper].partition(":")
     run: Callable[..., Reproduction] = getattr(import_module(module), name)
@@ -74,18 +72,10 @@ def reproduce(
     rows = (replace(row, note=spoken(row.note) if row.note else None) for row in result.rows)
     result = replace(result, rows=tuple(rows))
 
-    def draw(name: str) -> Any:
-        if name == "published":
-            from steelyard.report.figures.curves import draw_reproduction
+    def draw(_: str) -> Any:
+        from steelyard.report.figures.curves import draw_reproduction
 
-            return draw_reproduction(result)
-        from steelyard.report.figures.meta import side_by_side
-        from steelyard.reproduction.thompson2024 import significance_matrices
-
-        matrices = significance_matrices(places, output.seed)
-        if matrices is None:
-            raise UsageError("--plot figure4: no set of the paper is there")
-        return side_by_side(matrices[1], title=f"Metrics of {matrices[0]} by PA and by SPA")
+        return draw_reproduction(result)
 
     output = write_figures(plots, draw, output)
     emit(result, [result.table()], output, shown=result.pieces())

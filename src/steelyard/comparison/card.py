@@ -84,13 +84,11 @@ _UNCLEAR = 5  # scores of up to 1 end there, or are of systems of no use on a sc
 _SEES = re.compile(r"-(ref[^-]*|src|all)$")  # what a metric's name says it compares with
 _SAME_IN_JSON = (
     "score", "pair", "n_segments", "higher_is_better", "of", "means", "difference", "ci",
-    "probability", "wins", "ties", "losses", "unit", "verdict",
-    "warnings",
+    "wins", "ties", "losses", "unit", "verdict", "warnings",
 )  # fmt: skip
 #: Three readings of one difference, of which none implies another (Peyrard et al., Proposition 1).
 _READINGS = ("difference_of_means", "difference_of_medians", "median_of_differences")
 _DRAWS, _CELLS = 2_000, 4_000_000  # resamples behind medians, cells of them held at a time
-_FOUR = ("both", "first", "second", "neither")  # cells of a table of right and wrong
 
 
 class Reading(NamedTuple):
@@ -183,9 +181,8 @@ class Card(Result):
     Numbers are those of the score itself, also where less is better. ``part`` is the whole set, or
     of several tasks their macro average; then ``pooled`` is the decision by all segments together.
     ``means`` are corpus scores where the score is one (``of``), and proportions where all scores
-    are 0 or 1; these have a ``two_by_two`` table of segments: right by both, by the first, by the
-    second, by neither. ``p`` is of the pair alone. ``needed`` segments show a difference this large
-    (None: over 10 million).
+    are 0 or 1. ``p`` is of the pair alone. ``needed`` segments show a difference this large (None:
+    over 10 million).
     """
 
     score: str
@@ -194,7 +191,6 @@ class Card(Result):
     decision: Decision
     suites: Mapping[str, Suite]
     pooled: Decision
-    probability: float  # that the first is better, over resamples
     wins: int
     ties: int
     losses: int
@@ -208,7 +204,6 @@ class Card(Result):
     provenance: Provenance | None = None
     higher_is_better: bool = True
     of: str | None = None
-    two_by_two: tuple[int, int, int, int] | None = None
     source: EvalSet | None = field(default=None, compare=False)  # what figures show
 
     @property
@@ -285,10 +280,6 @@ class Card(Result):
             at = self.worth.at(self.difference)
             if not any(math.isnan(at[name]) for name in ("agree", "low", "high")):
                 yield "sureness", sentence(self.worth.sentence(self.difference))
-        if not math.isnan(self.probability):
-            share = max(self.probability, 1 - self.probability)
-            ahead = self.pair[self.probability < 0.5]
-            yield "sureness", f"{ahead} is ahead in {100 * share:.1f}% of the resampled test sets."
         yield "sureness", spoken(self.unit, self.noun).summary()
 
     @property
@@ -312,15 +303,12 @@ class Card(Result):
         """Return what ``--json`` prints; of several tasks, the numbers are of the macro average."""
         ranks = ranked(self.means, higher_is_better=self.higher_is_better)
         rows = sorted(map(RankingRow, self.pair, ranks, self.means), key=lambda r: r.rank or 2)
-        two = self.two_by_two
-        mcnemar = {} if two is None else {"mcnemar": self.p_sign}
         test = "macro" if TASK in self.suites else "permutation"
         return {
             **{name: plain(getattr(self, name)) for name in _SAME_IN_JSON},
             "systems": list(self.pair),
             "ranking": ranking("system", rows),
-            "two_by_two": None if two is None else dict(zip(_FOUR, two, strict=True)),
-            "p": {test: self.p, "sign": self.p_sign, **mcnemar},
+            "p": {test: self.p, "sign": self.p_sign},
             "p_adjusted": self.decision.p_adjusted,
             "n_pairs": self.decision.n_pairs,
             "segments_needed": self.needed,
@@ -372,20 +360,12 @@ class Card(Result):
         return Table("", columns, tuple(rows), tuple(note for note in notes if note))
 
     def _detail_rows(self, by: str) -> Iterator[tuple[str, str]]:
-        a, b = self.pair
-        if self.two_by_two is None:  # medians of scores that are 0 or 1 say nothing
+        if self.of != PROPORTION:  # medians of scores that are 0 or 1 say nothing
             of = f" ({SENTENCES})" if self.of == CORPUS else ""
             yield f"difference of medians{of}", str(self.readings[1])
             yield f"median of differences{of}", str(self.readings[2])
-            wins = f"p of wins (sign{by})"
-        else:
-            yield f"1 by both, {a} alone, {b} alone, neither", ", ".join(map(str, self.two_by_two))
-            wins = f"p of the proportions (McNemar{by}, exact)"
         shown = "undefined" if math.isnan(self.p_sign) else shown_p_value(self.p_sign)
-        yield wins, shown
-        if not math.isnan(self.probability):
-            share = f"{100 * self.probability:.1f}%"
-            yield f"resampled test sets in which {a} is better", share
+        yield f"p of wins (sign{by})", shown
 
 
 @dataclass(frozen=True, slots=True, repr=False)
@@ -569,7 +549,6 @@ def decide(
     part, decision = whole, pooled
     if TASK in suites:
         part, decision = suites[TASK].macro, suites[TASK].decision()
-    drawn = drawn[~np.isnan(drawn)] if two.units.n > 1 else np.empty(0)
     wins, losses = int((gap > 0).sum()), int((gap < 0).sum())
     warnings = [*_warnings(es, two), *error_note(error)]
     warnings += [text for suite in suites.values() for text in suite.warnings()]
@@ -585,7 +564,6 @@ def decide(
         decision=decision,
         suites=suites,
         pooled=pooled,
-        probability=float(row_means((drawn > 0) + 0.5 * (drawn == 0))),
         wins=wins,
         ties=int((gap == 0).sum()),
         losses=losses,
@@ -600,7 +578,6 @@ def decide(
         higher_is_better=two.table.higher_is_better,
         source=es,
         of=CORPUS if stats is not None else PROPORTION if two.binary else None,
-        two_by_two=_two_by_two(sign * two.both) if two.binary else None,
     )
 
 
@@ -646,12 +623,6 @@ def _medians(two: Pair, counts: Floats, level: float) -> Iterator[Reading]:
         yield Reading(two.sign * float(value) + 0.0, (low, high))
 
 
-def _two_by_two(both: Floats) -> tuple[int, int, int, int]:
-    first, second = both == 1
-    cells = (first & second, first & ~second, ~first & second, ~first & ~second)
-    return tuple(int(cell.sum()) for cell in cells)  # type: ignore[return-value]
-
-
 def _needed(added: Floats, two: Pair, options: CardOptions, rng: np.random.Generator) -> int | None:
     """Return the segments at which the permutation test would see a difference this large.
 
@@ -669,11 +640,6 @@ def _warnings(es: EvalSet, two: Pair) -> Iterator[str]:
     yield from (*mean_warnings(two.score, two.table), *two.units.warnings)
     if two.units.n < 2:
         yield f"{two.units.counted()}: there is nothing to resample, and no interval"
-    yield from lacking(two)
-
-
-def lacking(two: Pair) -> Iterator[str]:
-    """Warn of segments that only one of two systems has."""
     scored = ~np.isnan(two.table.values[two.rows]).all(axis=0)
     alone = int((scored & ~two.shared).sum())
     if alone:

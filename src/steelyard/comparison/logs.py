@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, ClassVar
@@ -19,12 +19,10 @@ from steelyard.comparison.options import (
 )
 from steelyard.comparison.rankings import (
     AGGREGATIONS,
-    NO_PAIRS,
     RATINGS,
     bt_ranked,
+    bt_replicates,
     rate_log,
-    rating_note,
-    tie_note,
     with_intervals,
 )
 from steelyard.comparison.results import (
@@ -35,7 +33,7 @@ from steelyard.comparison.results import (
     RankedSystems,
     Tiers,
 )
-from steelyard.comparison.tests import Verdicts, corrected, tiers_by
+from steelyard.comparison.tests import corrected, tiers_by
 from steelyard.core import provenance
 from steelyard.core.errors import UsageError
 from steelyard.core.options import check_instance
@@ -69,7 +67,6 @@ from steelyard.stats.resampling.bootstrap import segment_counts
 from steelyard.stats.resampling.cluster_df import expanded_level, shrinkage
 from steelyard.stats.strength.bradleyterry import (
     MOST_DENSE,
-    bradley_terry_batch,
     bradley_terry_pairs,
 )
 from steelyard.stats.strength.clustered_errors import strength_effect
@@ -84,9 +81,7 @@ _MOST_PLAYED = 50_000  # battles up to which ratings that depend on the order ge
 _CELLS = 8_000_000  # entries of resampled tables held at a time
 _DRAWN = 20_000_000  # and of the units drawn for them
 CENTRE, TENFOLD = 1000.0, 400.0  # of ratings on the scale of Elo
-_ELO_NOTE = (
-    "bt on the scale of Elo: 1000 is the average of the systems, 400 more is ten times the strength"
-)
+_MANY = f"more than {MOST_SHOWN} systems: matrices of pairs are left out"
 
 Log = Path | str | Sequence[Path | str] | BattleLog  # or a frame, which has no common type
 
@@ -95,7 +90,6 @@ Log = Path | str | Sequence[Path | str] | BattleLog  # or a frame, which has no 
 class BattleComparison(RankedSystems):
     """Systems against systems in battles; ``n_segments`` is 0 where the log has no units."""
 
-    DRAWN: ClassVar[str] = "resampled logs"
     OF_PAIRS: ClassVar[bool] = False
 
     n_battles: int
@@ -204,12 +198,13 @@ def compare_log(log: Log, options: BattleOptions, rng: Rng) -> BattleComparison:
     """Compare systems by a log of battles, as :func:`compare_battles` does."""
     in_order = any(AGGREGATIONS[name].in_order for name in options.by)
     battles, shared, inputs = _read_log(log, options, in_order=in_order)
+    if len(battles.systems) > MOST_DENSE:
+        raise UsageError(f"up to {MOST_DENSE:,} systems are compared, got {len(battles.systems):,}")
     options = replace(options, orders=n_orders(options.orders, battles.n_battles))
     unit = _log_unit(battles, options.unit, inputs)
     sample = LogSample(battles, options.n_bootstrap if options.intervals else 0, unit.name)
     drawn = rank_log(sample, options, generator(rng))
-    tests, tiers = ({}, {}) if sample.n == 1 or not sample.dense else _test(sample, drawn, options)
-    notes = _notes(sample, drawn, options) if tests else []
+    tests, tiers = ({}, {}) if sample.n == 1 else _test(sample, drawn, options)
     warnings = [*battles.notes, *_unit_warnings(sample, unit, shared, options.unit)]
     warnings += [text for ranked in drawn.values() for text in ranked.warnings]
     warnings += [text for tier in tiers.values() for text in tier.warnings]
@@ -217,19 +212,11 @@ def compare_log(log: Log, options: BattleOptions, rng: Rng) -> BattleComparison:
         warnings.append("one system: there is nothing to compare it with")
     rankings = {by: with_intervals(ranked, sample.level) for by, ranked in drawn.items()}
     if tests and sample.n <= MOST_SHOWN:
-        table = battles.pairs.tables()
-        share = win_share(table)
+        share = win_share(battles.pairs.tables())
         rankings = {by: r if r.average else replace(r, alone=share) for by, r in rankings.items()}
-        if "bt" in rankings:
-            notes.append(tie_note(table, options.ties))
     if options.scale == "elo" and "bt" in rankings:
         rankings["bt"] = on_elo_scale(rankings["bt"])
-        notes.insert(0, _ELO_NOTE)
-    settings = options.settings(options.by, tuple(tests)) | {"unit": unit.name}
-    if sample.n_resamples:
-        settings |= {"bootstrap": options.n_bootstrap}
-    if in_order:
-        settings |= {"orders": options.orders or "time"}
+    settings = options.settings(options.by, tuple(tests), unit.name, "time" if in_order else None)
     plain = options.ties == "half" and not options.prior and sample.n <= MOST_SHOWN
     result = BattleComparison(
         systems=battles.systems,
@@ -239,7 +226,7 @@ def compare_log(log: Log, options: BattleOptions, rng: Rng) -> BattleComparison:
         aggregations=rankings,
         tests=tests,
         tiers=tiers,
-        notes=tuple(notes),
+        notes=() if sample.n <= MOST_SHOWN else (_MANY,),
         warnings=tuple(dict.fromkeys(warnings)),
         provenance=Provenance.of("compare", settings, inputs, rng, options),
         alpha=options.alpha,
@@ -269,23 +256,10 @@ def _test(
             p = gap_test(scores, replicates, freedom=freedom, shrunk=shrunk)
             tests[name] = corrected(p, options, unit=unit)
             lead = scores[:, None] - scores
-        verdicts = Verdicts(name, tests[name], lead)
-        tier = tiers_by(by, ranked.ranks, log.systems, verdicts, options.alpha)
+        tier = tiers_by(by, ranked.ranks, log.systems, name, tests[name], lead, options.alpha)
         if tier is not None:
             tiers[by] = tier
     return tests, tiers
-
-
-def _notes(sample: LogSample, rankings: Collection[str], options: BattleOptions) -> list[str]:
-    notes = []
-    if "mean" in rankings:
-        notes.append("mean: share of battles won, ties as half, whoever the opponents were")
-    rated = [name for name in RATINGS if name in rankings]
-    if rated:
-        notes.append(f"{' and '.join(rated)}: {rating_note(options.orders, 'time')}")
-    if sample.n > MOST_SHOWN:
-        notes.append(f"more than {MOST_SHOWN} systems: matrices of pairs are left out")
-    return notes
 
 
 def n_orders(asked: int | None, n_battles: int) -> int:
@@ -307,11 +281,11 @@ def rank_log(
     stream_of = dict(zip(LOG_RANKINGS, streams, strict=True))
     rankings: dict[str, Ranked] = {}
     if "mean" in options.by:
-        rankings["mean"] = _share(sample.log.pairs, dense=sample.dense)
+        rankings["mean"] = _share(sample.log.pairs)
     if "bt" in options.by:
         fit = bradley_terry_pairs(sample.log.pairs, ties_as=options.ties, prior=options.prior)
-        rankings["bt"] = bt_ranked(fit, sample.log.systems, pairs=sample.dense)
-    if rankings and sample.n_resamples and sample.dense:
+        rankings["bt"] = bt_ranked(fit, sample.log.systems)
+    if rankings and sample.n_resamples:
         drawn = _replicates(rankings, sample, options, draw)
         rankings = {by: replace(r, replicates=drawn[by]) for by, r in rankings.items()}
     for name in RATINGS:
@@ -320,17 +294,15 @@ def rank_log(
     return {name: rankings[name] for name in options.by}
 
 
-def _share(pairs: PairWins, *, dense: bool) -> Ranked:
+def _share(pairs: PairWins) -> Ranked:
     n, half = pairs.n, pairs.ties / 2
     won = np.bincount(pairs.i, pairs.wins_i + half, n)
     won += np.bincount(pairs.j, pairs.wins_j + half, n)
     met = np.bincount(pairs.i, pairs.met, n) + np.bincount(pairs.j, pairs.met, n)
     scores = ratio(won, met)
-    pairwise = NO_PAIRS
-    if dense:
-        share = win_share(pairs.tables())
-        pairwise = share - share.T
-        np.fill_diagonal(pairwise, 0.0)
+    share = win_share(pairs.tables())
+    pairwise = share - share.T
+    np.fill_diagonal(pairwise, 0.0)
     return Ranked(scores, ranks(scores), pairwise, average=True)
 
 
@@ -340,29 +312,24 @@ def _replicates(
     options: BattleOptions,
     rng: np.random.Generator,
 ) -> dict[str, Floats]:
-    """Return shares and strengths in resamples; strengths of what is connected in the log only."""
-    parts: dict[str, list[Floats]] = {name: [] for name in rankings}
-    inside, start = np.arange(0), None
-    if "bt" in rankings:
-        fit = rankings["bt"].strengths
-        assert fit is not None
-        inside = np.flatnonzero(~np.isnan(fit.strength))
-        start = fit.log_strength[inside]
-    for tables in sample.tables(rng):
-        if "mean" in rankings:
-            wins, ties = tables.wins, tables.ties
-            won = wins.sum(axis=-1) + ties.sum(axis=-1) / 2
-            met = (wins + np.swapaxes(wins, -1, -2) + ties).sum(axis=-1)
-            parts["mean"].append(ratio(won, met))
-        if "bt" in rankings:
-            strength = np.full((len(tables.wins), sample.n), np.nan)
-            if len(inside) > 1:
-                connected = tables if len(inside) == sample.n else tables.within(inside.tolist())
-                strength[:, inside] = bradley_terry_batch(
-                    connected, ties_as=options.ties, prior=options.prior, start=start
-                ).strength
-            parts["bt"].append(strength)
-    return {name: np.concatenate(drawn) for name, drawn in parts.items()}
+    """Return shares and strengths in the same resamples."""
+    shares: list[Floats] = []
+
+    def tables() -> Iterator[WinCounts]:
+        for drawn in sample.tables(rng):
+            won = drawn.wins.sum(axis=-1) + drawn.ties.sum(axis=-1) / 2
+            met = (drawn.wins + np.swapaxes(drawn.wins, -1, -2) + drawn.ties).sum(axis=-1)
+            shares.append(ratio(won, met))
+            yield drawn
+
+    fit = rankings["bt"].strengths if "bt" in rankings else None
+    replicates: dict[str, Floats] = {}
+    if fit is not None:
+        replicates["bt"] = bt_replicates(tables(), fit, options)
+    else:
+        for _ in tables():
+            pass
+    return replicates | {"mean": np.concatenate(shares)}
 
 
 def _rated(
@@ -378,7 +345,6 @@ def _rated(
         rng,
         n_resamples=sample.n_resamples if few else 0,
         blocks=None if unit is None else unit.astype(np.int64),
-        pairs=sample.dense,
     )
     if few or not sample.n_resamples:
         return rated
@@ -432,11 +398,6 @@ class LogSample:
     def n(self) -> int:
         """The number of systems."""
         return len(self.log.systems)
-
-    @property
-    def dense(self) -> bool:
-        """Whether there is room for tables of all pairs."""
-        return self.n <= MOST_DENSE
 
     def tables(self, rng: np.random.Generator) -> Iterator[WinCounts]:
         """Draw resamples of the units, or else of the battles: wins and ties, some at a time."""
@@ -555,8 +516,6 @@ def _unit_warnings(
         warnings.append(
             f"battles are taken as independent: {narrow} they share a prompt or a segment{hint}"
         )
-    if sample.n_resamples and not sample.dense:
-        warnings.append(f"no intervals for {sample.n:,} systems: there are too many pairs")
     if sample.asked and sample.n_units == 1:
         warnings.append(f"{unit.counted()}: there is nothing to resample, and no interval")
     elif sample.n_units < FEWEST:
@@ -586,4 +545,4 @@ def on_elo_scale(ranked: Ranked) -> Ranked:
         chance = getattr(ranked, f"pairwise_{end}")
         if chance is not None:
             changed[f"gap_{end}"] = TENFOLD * (log10(chance) - log10(1 - chance))
-    return replace(ranked, spread=None, **changed)
+    return replace(ranked, **changed)

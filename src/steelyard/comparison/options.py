@@ -221,13 +221,18 @@ class PairOptions(Options):
 
 @dataclass(frozen=True, kw_only=True)
 class _Both(RankOptions, PairOptions):
-    def settings(self, by: Sequence[str], tests: Sequence[str]) -> dict[str, Any]:
-        """Return what the provenance shows of every comparison."""
+    def settings(
+        self, by: Sequence[str], tests: Sequence[str], unit: str, order: str | None
+    ) -> dict[str, Any]:
+        """Return what the provenance shows; ``order`` is that of battles, where it matters."""
         return {
             "by": ",".join(by),
             "tests": ",".join(tests),
             "ties": self.ties,
             "correction": self.correction,
+            "unit": unit,
+            **({"bootstrap": self.n_bootstrap} if self.intervals else {}),
+            **({} if order is None else {"orders": self.orders or order}),
         }
 
 
@@ -302,11 +307,6 @@ class BattleOptions(_Both):
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "by", self._take_rankings(self.by))
-        if "median" in self.by:
-            raise UsageError(
-                "median: the outcomes of battles have no median worth ranking by; "
-                f"known: {', '.join(LOG_RANKINGS)}"
-            )
         check_named("ranking", self.by, LOG_RANKINGS)
         super().__post_init__()
         if self.unit.isdecimal():

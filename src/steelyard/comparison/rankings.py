@@ -9,8 +9,9 @@ sentence scores has a name of its own, ``sentence-mean``.
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from functools import cache
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -70,20 +71,6 @@ Orders = NDArray[np.integer[Any]]
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Wins:
-    """Wins and ties of all pairs, by the tolerance of a tie; each is counted once."""
-
-    scores: Floats
-    _counted: dict[float, WinCounts] = field(default_factory=dict, init=False, repr=False)
-
-    def by(self, tolerance: float) -> WinCounts:
-        """Return the counts."""
-        if tolerance not in self._counted:
-            self._counted[tolerance] = win_counts(self.scores, tolerance=tolerance)
-        return self._counted[tolerance]
-
-
-@dataclass(frozen=True, slots=True, eq=False)
 class Sample:
     """One score of the systems that have it, and resamples of its segments.
 
@@ -108,11 +95,13 @@ class Sample:
     counts: Floats | None = None
     pairs: bool = True
     level: float | Floats = LEVEL
-    wins: Wins = field(default=None, repr=False)  # type: ignore[assignment]  # of the scores
+    #: Wins and ties of all pairs by the tolerance of a tie; each is counted once.
+    wins: Callable[[float], WinCounts] = field(init=False, repr=False)
 
     def __post_init__(self) -> None:
-        if self.wins is None or self.wins.scores is not self.scores:
-            object.__setattr__(self, "wins", Wins(self.scores))
+        object.__setattr__(
+            self, "wins", cache(lambda tolerance: win_counts(self.scores, tolerance=tolerance))
+        )
 
     @property
     def binary(self) -> bool:
@@ -148,15 +137,20 @@ def the_score(es: EvalSet, score: str | None) -> str:
     return score
 
 
+def check_scores(es: EvalSet, names: Sequence[str]) -> None:
+    """Refuse scores that are all missing, or beyond what statistics can take."""
+    need_moments(es, names)
+    for name in names:
+        official = es[name].system_scores
+        if not es[name].has_segments and (official is None or np.isnan(official).all()):
+            raise UsageError(f"'{name}' has no scores: every cell is missing")
+
+
 def check_segments(es: EvalSet, score: str) -> None:
     """Refuse a score that no segment has, or that is beyond what statistics can take."""
-    need_moments(es, [score])
-    table = es[score]
-    if table.has_segments:
-        return
-    if table.system_scores is None or np.isnan(table.system_scores).all():
-        raise UsageError(f"'{score}' has no scores: every cell is missing")
-    raise UsageError(f"'{score}' has system scores only: comparing needs segment scores")
+    check_scores(es, [score])
+    if not es[score].has_segments:
+        raise UsageError(f"'{score}' has system scores only: comparing needs segment scores")
 
 
 def mean_warnings(name: str, table: ScoreTable) -> list[str]:
@@ -243,11 +237,8 @@ def is_binary(values: Floats, right: float = 1.0) -> bool:
     >>> is_binary(np.array([0.0, 1.0, np.nan])), is_binary(np.array([0.0, 0.0]))
     (True, False)
     """
-    flat = values.ravel()
-    for part in (flat[:1024], flat):  # the first few values mostly settle it
-        if not ((part == right) | (part == 0) | np.isnan(part)).all():
-            return False
-    return bool((flat == right).any())
+    ones = values == right
+    return bool((ones | (values == 0) | np.isnan(values)).all() and ones.any())
 
 
 # -- rankings
@@ -334,31 +325,36 @@ def _median(sample: Sample, _options: RankOptions, _rng: Rng) -> Ranked:
 
 
 def _bt(sample: Sample, options: RankOptions, _rng: Rng) -> Ranked:
-    counts = sample.wins.by(options.tolerance)
+    counts = sample.wins(options.tolerance)
     fit = bradley_terry(counts.wins, counts.ties, ties_as=options.ties, prior=options.prior)
     aggregate = bt_ranked(fit, sample.systems, pairs=sample.pairs)
     if sample.counts is None:
         return aggregate
-    # Systems outside the main component have no strength, and would not have one in resamples.
-    inside = np.flatnonzero(~np.isnan(aggregate.scores))
-    replicates = np.full((len(sample.counts), len(aggregate.scores)), np.nan)
-    if len(inside) > 1:
-        part = replace(sample, scores=sample.scores[inside])
-        replicates[:, inside] = _bt_replicates(part, options, fit.log_strength[inside])
-    return replace(aggregate, replicates=replicates)
+    return replace(aggregate, replicates=bt_replicates(_drawn_wins(sample, options), fit, options))
 
 
-def _bt_replicates(sample: Sample, options: RankOptions, start: Floats) -> Floats:
-    counts = sample.counts
+def _drawn_wins(sample: Sample, options: RankOptions) -> Iterator[WinCounts]:
+    """Yield wins and ties in resamples, some at a time."""
+    counts, (n, size) = sample.counts, sample.scores.shape
     assert counts is not None
-    n, size = sample.scores.shape
     step = max(1, _CELLS // max(n * n, 1 if counts.dtype == np.uint8 else size // 4, 1))
-    parts = []
     for first in range(0, len(counts), step):
         drawn = counts[first : first + step]
-        tables = resampled_wins(sample.scores, drawn, tolerance=options.tolerance)
-        fits = bradley_terry_batch(tables, ties_as=options.ties, prior=options.prior, start=start)
-        parts.append(fits.strength)
+        yield resampled_wins(sample.scores, drawn, tolerance=options.tolerance)
+
+
+def bt_replicates(tables: Iterable[WinCounts], fit: Strengths, options: RankOptions) -> Floats:
+    """Return strengths in resamples, of the systems that the data connect."""
+    inside = np.flatnonzero(~np.isnan(fit.strength))
+    start, parts = fit.log_strength[inside], []
+    for drawn in tables:
+        strength = np.full((len(drawn.wins), len(fit.strength)), np.nan)
+        if len(inside) > 1:
+            part = drawn if len(inside) == len(fit.strength) else drawn.within(inside.tolist())
+            strength[:, inside] = bradley_terry_batch(
+                part, ties_as=options.ties, prior=options.prior, start=start
+            ).strength
+        parts.append(strength)
     return np.concatenate(parts)
 
 
@@ -390,12 +386,6 @@ def connection_warnings(fit: Strengths, names: tuple[str, ...]) -> tuple[str, ..
     return tuple(f"{text} (comparison graph not strongly connected)" for text in texts)
 
 
-def tie_note(counts: WinCounts, ties: str) -> str:
-    """Return the share of ties, and what Bradley-Terry does with them."""
-    share = counts.ties.sum() / max(counts.met.sum(), 1)
-    return f"bt: {100 * share:.1f}% ties, treated as {ties}" if share else "bt: no ties"
-
-
 # -- ratings that depend on the order of battles: means over random orders
 
 
@@ -423,7 +413,7 @@ def rate_scores(rules: SequentialRating, sample: Sample, options: RankOptions, r
     rated = _in_orders(scores.shape[1], options.orders or 1, play, rng, n_resamples, blocks)
     if not options.orders:
         battles = score_battles(sample.scores, tolerance=options.tolerance)
-        rated = rated._replace(ratings=battles_in_time(rules, battles), spread=None)
+        rated = rated._replace(ratings=battles_in_time(rules, battles))
     return rated.ranked(rules, pairs=sample.pairs)
 
 
@@ -435,7 +425,6 @@ def rate_log(
     *,
     n_resamples: int,
     blocks: Counts | None,
-    pairs: bool,
 ) -> Ranked:
     """Rate by a log of battles, in random orders or in that of time.
 
@@ -454,14 +443,13 @@ def rate_log(
             drawn = sequences(len(battles), n_resamples, rng, blocks=blocks, resample=True)
             drawn.sort(axis=1)  # what is drawn keeps its order in time
             rated = rated._replace(replicates=play(drawn, rng).scores)
-    return rated.ranked(rules, pairs=pairs)
+    return rated.ranked(rules, pairs=True)
 
 
 class _Rated(NamedTuple):
-    """Ratings of the systems, their spread over random orders, and what resamples give."""
+    """Ratings of the systems, and what resamples give."""
 
     ratings: Ratings
-    spread: Floats | None = None
     replicates: Floats | None = None
 
     def ranked(self, rules: SequentialRating, *, pairs: bool) -> Ranked:
@@ -472,7 +460,6 @@ class _Rated(NamedTuple):
             ranks=ranks(scores),
             pairwise=rules.win_probability(self.ratings) if pairs else NO_PAIRS,
             replicates=self.replicates,
-            spread=self.spread,
             in_order=True,
             against=lambda drawn, i: rules.chance(lead(drawn, i), sigma[i], sigma),
         )
@@ -486,7 +473,7 @@ def _in_orders(
     n_resamples: int,
     blocks: Counts | None,
 ) -> _Rated:
-    """Return mean and spread over random orders of segments or battles, and resampled means.
+    """Return the mean over random orders of segments or battles, and resampled means.
 
     A resample is played in several orders. What they leave of the variance between orders is known
     from how they differ, and is taken out, so that the interval is that of the mean over orders.
@@ -496,11 +483,11 @@ def _in_orders(
     parts = [min(step, n_orders - k) for k in range(0, n_orders, step)]
     played = [play(sequences(n_items, k, shuffle), pairs) for k in parts]
     orders = np.concatenate([ratings.scores for ratings in played])
-    mean, spread = orders.mean(axis=0), orders.std(axis=0, ddof=1) if n_orders > 1 else None
+    mean = orders.mean(axis=0)
     sigmas = [ratings.sigma for ratings in played if ratings.sigma is not None]
     averaged = Ratings(mean, np.concatenate(sigmas).mean(axis=0) if sigmas else None)
     if not n_resamples:
-        return _Rated(averaged, spread)
+        return _Rated(averaged)
     each = RATING_ORDERS if n_orders > 1 else 1
     size = min(n_resamples, RATING_RESAMPLES) if n_orders > 1 else n_resamples
     drawn_parts = []
@@ -520,15 +507,7 @@ def _in_orders(
         noise = row_means(resampled.var(axis=1, ddof=1).T) * (1 / each - 1 / n_orders)
         kept = np.sqrt(np.maximum(1 - noise / np.where(variance > 0, variance, 1.0), 0.05))
         replicates = mean + (replicates - centre) * kept
-    return _Rated(averaged, spread, replicates)
-
-
-def rating_note(orders: int | None, else_order: str) -> str:
-    """Return how ratings are averaged and resampled, for a note."""
-    if not orders:
-        return f"in the order of {'the file' if else_order == 'file' else else_order}"
-    resampled = f"intervals from {RATING_RESAMPLES} resamples, each in {RATING_ORDERS} orders"
-    return f"mean over {orders} random orders; {resampled}"
+    return _Rated(averaged, replicates)
 
 
 def _rated_by(name: str) -> Callable[[Sample, RankOptions, Rng], Ranked]:
@@ -567,16 +546,9 @@ class Aggregation:
         return self.test_of_binary if self.test_of_binary and data.binary else self.test
 
 
-def mean_scores(data: Sample) -> Floats:
-    """Return the mean, or the corpus score, of each system over what it has: higher is better."""
-    if data.statistics is None:
-        return row_means(data.scores)
-    return data.sign * data.statistics.corpus_scores()
-
-
 #: The rankings by name; what is random is drawn in their order.
 AGGREGATIONS = {
-    "mean": Aggregation(_mean, "t", "mcnemar", "permutation", average=mean_scores),
+    "mean": Aggregation(_mean, "t", "mcnemar", "permutation", average=lambda data: means(data)[0]),
     "median": Aggregation(
         _median, "mood", test_by_unit="median", average=lambda data: row_medians(data.scores)
     ),
@@ -601,6 +573,7 @@ def with_intervals(ranked: Ranked, level: float | Floats) -> Ranked:
     ranked = replace(ranked, replicates=None, against=None)
     if replicates is None:
         return ranked
+    level = np.broadcast_to(level, ranked.scores.shape)
     if ranked.in_order:
         level = _of_few(level, len(replicates))
     low, high = _interval(replicates, level)
@@ -631,18 +604,16 @@ def with_intervals(ranked: Ranked, level: float | Floats) -> Ranked:
     )
 
 
-def _of_few(level: float | Floats, n: int) -> float | Floats:
+def _of_few(level: Floats, n: int) -> Floats:
     """Return the level to ask of n resamples: the ends between (n + 1) p, not (n - 1) p + 1, of n.
 
     Quantiles between the smallest and the largest of few draws lie too far inside.
     """
     tail = ((n + 1) * (1 - level) / 2 - 1) / max(n - 1, 1)
-    return 1 - 2 * (max(tail, 0.0) if isinstance(tail, float) else np.maximum(tail, 0.0))
+    return np.asarray(1 - 2 * np.maximum(tail, 0.0))
 
 
-def _interval(replicates: Floats, level: float | Floats) -> tuple[Floats, Floats]:
-    if isinstance(level, float):
-        return bootstrap.interval(replicates, level)
+def _interval(replicates: Floats, level: Floats) -> tuple[Floats, Floats]:
     low, high = np.full((2, replicates.shape[1]), np.nan)
     for asked in np.unique(level[~np.isnan(level)]):
         columns = np.flatnonzero(level == asked)
@@ -651,10 +622,9 @@ def _interval(replicates: Floats, level: float | Floats) -> tuple[Floats, Floats
 
 
 def _pair_intervals(
-    against: Callable[[Floats, int], Floats], replicates: Floats, level: float | Floats
+    against: Callable[[Floats, int], Floats], replicates: Floats, level: Floats
 ) -> tuple[Floats, Floats]:
     n = replicates.shape[1]
-    levels = [level if isinstance(level, float) else np.maximum(level[i], level) for i in range(n)]
-    rows = [_interval(against(replicates, i), levels[i]) for i in range(n)]
+    rows = [_interval(against(replicates, i), np.maximum(level[i], level)) for i in range(n)]
     low, high = (np.array([row[end] for row in rows]).reshape(n, n) for end in (0, 1))
     return low, high

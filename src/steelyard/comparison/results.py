@@ -30,7 +30,7 @@ from steelyard.core.display import (
 from steelyard.core.errors import UsageError, hint
 from steelyard.core.provenance import Provenance, origin
 from steelyard.core.table import Cell, Column, Frame, Table, interval_decimals, plain
-from steelyard.core.text import all_of, plural, sentence, span, stopped
+from steelyard.core.text import all_of, plural, sentence, stopped
 from steelyard.data.evalset import EvalSet
 from steelyard.data.units import SEGMENT, UnitEffect
 from steelyard.stats.arrays import SAME, Floats
@@ -68,20 +68,11 @@ TESTS = {
     "mean-gap": "test of shares won",
     "elo-gap": "test of Elo ratings",
     "trueskill-gap": "test of TrueSkill",
-    "max-t": "test of all pairs at once",
-}
-CORRECTIONS = {
-    "holm": "Holm's correction",
-    "bonferroni": "Bonferroni's correction",
-    "benjamini-hochberg": "the Benjamini-Hochberg correction",
-    "none": "no correction for their number",
-    "all pairs at once": "corrected for all pairs together",
 }
 _SHORT_CORRECTIONS = {
     "holm": "Holm",
     "bonferroni": "Bonferroni",
     "benjamini-hochberg": "Benjamini-Hochberg",
-    "all pairs at once": "correction",
 }
 _REFERENCE = re.compile(r"(human[-_ ]?)?ref(erence)?[-_ ]?[a-z0-9]?", re.IGNORECASE)
 
@@ -136,7 +127,6 @@ class Ranked:
     worst_rank: Floats | None = None
     gap_low: Floats | None = None
     gap_high: Floats | None = None
-    spread: Floats | None = None  # over random orders
     rank_shares: Floats | None = None  # share of the resamples in which i has rank j + 1
     pairwise_low: Floats | None = None
     pairwise_high: Floats | None = None
@@ -144,7 +134,6 @@ class Ranked:
     of: str | None = None
     average: bool = False  # whether numbers are of the score's own scale
     in_order: bool = False  # whether it depends on the order of battles
-    notes: tuple[str, ...] = ()
     warnings: tuple[str, ...] = ()
     alone: Floats | None = None
     strengths: Strengths | None = None
@@ -212,7 +201,6 @@ class Ranked:
             "pairwise_alone": self.alone,
             "pairwise_ci": matrices(self.pairwise_low, self.pairwise_high),
             "gap_ci": matrices(self.gap_low, self.gap_high),
-            "spread": None if self.spread is None else by_name(systems, self.spread),
             "higher_is_better": self.higher_is_better,
             "of": self.of,
         }
@@ -265,8 +253,6 @@ class Tiers:
 class RankedSystems(Result):
     """What comparisons have in common, be they of scores or of battles: rankings, tests, tiers."""
 
-    #: What intervals of ranks are taken over, in words.
-    DRAWN: ClassVar[str] = "resampled test sets"
     OF_PAIRS: ClassVar[bool] = True  # whether averages are compared on what a pair has
 
     systems: tuple[str, ...]
@@ -446,21 +432,15 @@ class RankedSystems(Result):
             "systems": list(self.systems),
             "n_segments": self.n_segments,
             **parts,
-            **self.rankings_dict(),
-            "notes": list(self.notes),
-            "warnings": list(self.warnings),
-            **origin(self.provenance),
-        }
-
-    def rankings_dict(self) -> dict[str, Any]:
-        """Return what ``--json`` prints of rankings, tests and tiers."""
-        return {
             "ranking": ranking("system", self._ranking_rows()),
             "aggregations": {k: v.to_dict(self.systems) for k, v in self.aggregations.items()},
             "tests": {name: test.to_dict() for name, test in self.tests.items()},
             "clusters": {name: tiers.to_dict(self.systems) for name, tiers in self.tiers.items()},
             "unit": self.unit.to_dict(),
             "board": plain(self.board),
+            "notes": list(self.notes),
+            "warnings": list(self.warnings),
+            **origin(self.provenance),
         }
 
     def _ranking_rows(self) -> Iterator[RankingRow]:
@@ -650,7 +630,6 @@ def statements(result: RankedSystems) -> Iterator[Statement]:
         yield "undecided", f"No system can be ranked by {result.measure(by)}."
     else:
         yield from _leader(result, by)
-        yield from _rank_range(result, by)
         if result.tests or result.aggregations[by].low is not None:
             yield "sureness", result.spoken_unit.summary()
 
@@ -701,10 +680,6 @@ def _no_first(result: RankedSystems, by: str) -> Statement:
     """Say that nobody comes first, where nothing orders those that might."""
     ranks = result.aggregations[by].ranks
     unranked = [s for s, rank in zip(result.systems, ranks, strict=True) if np.isnan(rank)]
-    if len(unranked) == np.nanmin(ranks) - 1:
-        lower = [system for system in result.ranking(by) if system not in set(unranked)]
-        above = f"{all_of(unranked)} rank above {all_of(lower)} by {result.measure(by)}"
-        return "undecided", f"{above}; the data do not order them."
     order = f"the data do not rank {all_of(unranked)} by {result.measure(by)}"
     return "undecided", f"Which of {plural(len(ranks), 'system')} is best is not decided: {order}."
 
@@ -720,25 +695,6 @@ def _not_beaten(result: RankedSystems, by: str, tiers: Tiers, best: str) -> list
         if j != i and not np.isnan(ranks[j]) and (not p[j] < result.alpha or system in better)
     }
     return [system for system in result.ranking(by) if system in open_pairs]
-
-
-def _rank_range(result: RankedSystems, by: str) -> Iterator[Statement]:
-    ranked, top, board = result.aggregations[by], result.best(by)[:1], result.board
-    if not top or ranked.best_rank is None or ranked.worst_rank is None:
-        return
-    if result.ahead_of(by, top[0]):
-        return  # resamples rank by the same unequal segments
-    if len(result.systems) > 2 and board is not None and board.chance_first is not None:
-        return  # the note below the table says how often it stays first
-    i = result.systems.index(top[0])
-    low, high = ranked.best_rank[i], ranked.worst_rank[i]
-    if not np.isnan([low, high]).any():
-        ranks = span("rank", int(low), int(high))
-        name = system_name(top[0], result.references)
-        yield (
-            "sureness",
-            f"In 95% of the {result.DRAWN}, {name} has {ranks} by {result.called(by)}.",
-        )
 
 
 def by_test(test: str) -> str:

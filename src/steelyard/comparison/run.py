@@ -25,16 +25,14 @@ from steelyard.comparison.options import (
 )
 from steelyard.comparison.rankings import (
     AGGREGATIONS,
-    RATINGS,
     Sample,
+    check_scores,
     check_segments,
     compared,
     lead,
-    mean_scores,
-    rating_note,
+    means,
     resampled,
     the_score,
-    tie_note,
     with_intervals,
 )
 from steelyard.comparison.results import (
@@ -57,7 +55,6 @@ from steelyard.comparison.suites import item_noun, suites_of
 from steelyard.comparison.tests import (
     TESTS,
     Question,
-    Verdicts,
     fitting,
     fitting_tests,
     mean_gap_intervals,
@@ -75,7 +72,6 @@ from steelyard.core.text import all_of, listed, plural
 from steelyard.core.warnings import TypedWarning
 from steelyard.data.evalset import EvalSet, ScoreTable
 from steelyard.data.overview import direction_warnings
-from steelyard.data.selection import need_moments
 from steelyard.data.units import Units, units_of
 from steelyard.formats.load import Source, as_evalset
 from steelyard.formats.reshape import keeping_runs
@@ -179,9 +175,9 @@ def compare_by(es: EvalSet, score: str | None, options: CompareOptions, rng: Rng
     over_all = None
     common = _common_segments(data, names)
     if common is not None:
-        means = by_name(data.systems, data.sign * mean_scores(data))
-        over_all = {"n_segments": data.n_segments, "means": means}
-        shown = ", ".join(f"{system} {mean:.4g}" for system, mean in means.items())
+        each_has = by_name(data.systems, data.sign * means(data)[0])
+        over_all = {"n_segments": data.n_segments, "means": each_has}
+        shown = ", ".join(f"{system} {mean:.4g}" for system, mean in each_has.items())
         notes.append(
             f"ranked on the {len(common):,} segments that all systems have, of "
             f"{data.n_segments:,}; means over all that each has: {shown}"
@@ -203,18 +199,17 @@ def compare_by(es: EvalSet, score: str | None, options: CompareOptions, rng: Rng
     for name in each(names):
         drawn = AGGREGATIONS[name].rank(data, options, stream_of[name])
         rankings[name] = _with_intervals(name, drawn, question, asked)
-    if "bt" in rankings and several:
-        notes.append(tie_note(data.wins.by(options.tolerance), options.ties))
-    notes += [text for ranked in rankings.values() for text in ranked.notes]
     tests = {name: pair_test(name, question) for name in (asked if several else ())}
     tiers = _tiers(rankings, tests, question)
     if few:
-        share = paired.superiority(data.wins.by(options.tolerance))
+        share = paired.superiority(data.wins(options.tolerance))
         rankings = {by: r if r.average else replace(r, alone=share) for by, r in rankings.items()}
     noun = item_noun(es)
-    settings: dict[str, Any] = {"unit": options.unit, "alpha": options.alpha}
-    settings["of"] = ACCURACY if data.binary and noun == "item" else chosen
-    suites = suites_of(es, chosen, data.systems, options.slices, **settings)
+    of_suites: dict[str, Any] = {"unit": options.unit, "alpha": options.alpha}
+    of_suites["of"] = ACCURACY if data.binary and noun == "item" else chosen
+    suites = suites_of(es, chosen, data.systems, options.slices, **of_suites)
+    order = "file" if any(ranked.in_order for ranked in rankings.values()) else None
+    settings = options.settings(names, asked, data.units.name, order)
     warnings = [*data.warnings, *(text for test in tests.values() for text in test.warnings)]
     warnings += [text for ranked in rankings.values() for text in ranked.warnings]
     warnings += error_note(max((test.error for test in tests.values()), default=0.0))
@@ -232,11 +227,9 @@ def compare_by(es: EvalSet, score: str | None, options: CompareOptions, rng: Rng
         unit=data.units.effect(data.additive()),
         tests=tests,
         tiers=tiers,
-        notes=tuple(dict.fromkeys(notes)),
+        notes=tuple(notes),
         warnings=tuple(dict.fromkeys(warnings)),
-        provenance=Provenance.of(
-            "compare", _settings(data, names, asked, options), es.inputs, rng, options
-        ),
+        provenance=Provenance.of("compare", {"score": chosen, **settings}, es.inputs, rng, options),
         alpha=options.alpha,
         higher_is_better=data.higher_is_better,
         source=es,
@@ -254,8 +247,8 @@ def _tiers(
     for by, ranked in rankings.items() if tests else ():
         name = fitting(by, data)
         name = name if name in tests else next(iter(tests))
-        verdicts = Verdicts(name, tests[name], TESTS[name].ahead(data))
-        tier = tiers_by(by, ranked.ranks, data.systems, verdicts, question.options.alpha)
+        lead, alpha = TESTS[name].ahead(data), question.options.alpha
+        tier = tiers_by(by, ranked.ranks, data.systems, name, tests[name], lead, alpha)
         if tier is not None:
             tiers[by] = tier
     return tiers
@@ -288,18 +281,6 @@ def _common_segments(data: Sample, names: Sequence[str]) -> Counts | None:
     return common if differ else None
 
 
-def _settings(
-    data: Sample, names: Sequence[str], tests: Sequence[str], options: CompareOptions
-) -> dict[str, Any]:
-    settings: dict[str, Any] = {"score": data.name, **options.settings(names, tests)}
-    settings |= {"unit": data.units.name}
-    if options.intervals:
-        settings |= {"bootstrap": options.n_bootstrap}
-    if any(AGGREGATIONS[name].in_order for name in names):
-        settings |= {"orders": options.orders or "file"}
-    return settings
-
-
 def _rankings(options: CompareOptions, data: Sample) -> tuple[tuple[str, ...], list[str]]:
     names, notes = options.by, []
     many = len(data.systems) > MOST_SHOWN
@@ -312,12 +293,6 @@ def _rankings(options: CompareOptions, data: Sample) -> tuple[tuple[str, ...], l
             f"more than {MOST_SHOWN} systems: pairs are neither ranked by bt nor tested unless "
             "by=... and tests=... ask for it"
         )
-    if data.statistics is not None:
-        others = ", ".join(name for name in names if name != "mean")
-        notes += ["corpus: the score of all segments together"] if "mean" in names else []
-        notes += [f"{others}: on {SENTENCES}"] if others else []
-    rated = [name for name in names if name in RATINGS]
-    notes += [f"{' and '.join(rated)}: {rating_note(options.orders, 'file')}"] if rated else []
     return names, notes
 
 
@@ -338,8 +313,7 @@ def _with_intervals(by: str, drawn: Ranked, question: Question, tests: Sequence[
     if single and present.any(axis=0).sum() > 1:  # else there is no interval
         right = np.where(present, np.abs(data.scores), 0.0).sum(axis=1)
         low, high = wilson_interval(right, present.sum(axis=1), LEVEL)
-        note = "proportion: Wilson's 95% intervals; those of ranks are of resamples"
-        ranked = replace(ranked, low=low, high=high, notes=(note,))
+        ranked = replace(ranked, low=low, high=high)
     return replace(ranked, of=PROPORTION)
 
 
@@ -399,8 +373,6 @@ def compare_each(
     es: EvalSet, scores: Sequence[str], options: CompareOptions, rng: Rng = 0
 ) -> ByScore:
     """Compare systems by each of several scores."""
-    if len(scores) < 2:
-        raise UsageError("several scores are needed, got one")
     options = replace(options, by=(options.by or ("mean",))[:1])
     return ByScore.of({name: compare_by(es, name, options, rng) for name in each(scores)})
 
@@ -465,13 +437,8 @@ def rank_together(
     names = tuple(dict.fromkeys(scores))
     if not names:
         raise UsageError("no score to rank by")
-    need_moments(es, names)
+    check_scores(es, names)
     tables = [es[name] for name in names]
-    for name, table in zip(names, tables, strict=True):
-        if not table.has_segments and (
-            table.system_scores is None or np.isnan(table.system_scores).all()
-        ):
-            raise UsageError(f"'{name}' has no scores: every cell is missing")
     means = np.stack([_system_means(table) for table in tables])
     sign = np.array([[1.0 if table.higher_is_better else -1.0] for table in tables])
     result = autorank(sign * means, options.autorank)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import copy
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 
 import numpy as np
 
@@ -94,12 +94,12 @@ def _sign(question: Question) -> PairPValues:
     data, options = question.data, question.options
     if data.blocks is not None:
         return _of_scores(paired.sign_test, "tolerance")(question)
-    counts = data.wins.by(options.tolerance)  # which rankings have counted
+    counts = data.wins(options.tolerance)  # which rankings have counted
     return PairPValues(paired.sign_test_counts(counts.wins, counts.met > 0))
 
 
 def _strengths(data: Sample) -> Floats:
-    counts = data.wins.by(0.0)
+    counts = data.wins(0.0)
     strength = bradley_terry(counts.wins, counts.ties).log_strength
     return np.nan_to_num(strength[:, None] - strength)
 
@@ -114,7 +114,7 @@ def _medians(data: Sample) -> Floats:
 
 
 def _wins(data: Sample) -> Floats:
-    wins = data.wins.by(0.0).wins
+    wins = data.wins(0.0).wins
     return np.asarray(wins - wins.T)
 
 
@@ -332,30 +332,28 @@ def corrected(
     )
 
 
-@dataclass(frozen=True, slots=True)
-class Verdicts:
-    """What a test says of all pairs; ``lead[i, j]`` is positive where i is ahead of j by it."""
-
-    name: str
-    test: PairTest
-    lead: Floats = field(repr=False)
-
-
 def tiers_by(
-    by: str, ranks: Floats, systems: tuple[str, ...], verdicts: Verdicts, alpha: float
+    by: str,
+    ranks: Floats,
+    systems: tuple[str, ...],
+    name: str,
+    test: PairTest,
+    lead: Floats,
+    alpha: float,
 ) -> Tiers | None:
     """Put systems into tiers by a test; warn where it contradicts the ranking.
 
-    Systems of one rank share a tier: what separates one of them from those above separates all.
+    ``lead[i, j]`` is positive where i is ahead of j by the test. Systems of one rank share a tier:
+    what separates one of them from those above separates all.
     """
     some = [i for i in range(len(systems)) if not np.isnan(ranks[i])]
     order = sorted(some, key=lambda i: (ranks[i], systems[i]))
     if not order:
         return None
     index = np.ix_(order, order)
-    p = verdicts.test.p_adjusted[index]
+    p = test.p_adjusted[index]
     p = np.where(np.isnan(p), 1.0, p)
-    ahead = verdicts.lead[index]
+    ahead = lead[index]
     warnings = []
     # Only a lead in the direction of the ranking separates; one against it is worth a warning.
     contrary = np.argwhere(np.triu((np.minimum(p, p.T) < alpha) & (ahead < 0), 1))
@@ -363,7 +361,7 @@ def tiers_by(
     if against:
         a, b = against[0]
         more = f" (and {len(against) - 1} more pairs)" if len(against) > 1 else ""
-        warnings.append(f"{by} ranks {a} above {b}, but by {verdicts.name} {b} is better{more}")
+        warnings.append(f"{by} ranks {a} above {b}, but by {name} {b} is better{more}")
     # Above the diagonal the row is ranked higher; both halves say the same.
     upper = np.triu(np.where(ahead >= 0, p, 1.0), 1)
     p = upper + upper.T
@@ -374,7 +372,7 @@ def tiers_by(
     cluster_of: list[int | None] = [None] * len(systems)
     for k, i in enumerate(order):
         cluster_of[i] = int(level[k])
-    return Tiers(verdicts.name, tuple(cluster_of), tuple(warnings), against)
+    return Tiers(name, tuple(cluster_of), tuple(warnings), against)
 
 
 def _shared_by_rank(p: Floats, rank_of: Floats) -> Floats:

@@ -11,8 +11,7 @@ from numpy.typing import NDArray
 
 from steelyard.core.errors import UsageError
 from steelyard.core.text import plural
-from steelyard.data.judgements import Ratings
-from steelyard.data.segments import Segments, Texts, positions
+from steelyard.data.segments import Segments, Texts
 from steelyard.stats.arrays import Counts, Floats
 from steelyard.stats.resampling.cluster_df import expanded_level, unit_sizes
 from steelyard.stats.resampling.design_effect import DesignEffect, design_effect
@@ -274,39 +273,3 @@ def _cuts(units: Units, natural: Units, used: Bools) -> bool:
     codes = np.arange(len(used)) if units.codes is None else units.codes
     pairs = natural.codes[used] * (int(codes.max(initial=0)) + 1) + codes[used]
     return len(np.unique(pairs)) != natural.n
-
-
-def rater_groups(ratings: Ratings, systems: Sequence[str], segments: Sequence[str]) -> Counts:
-    """Code who rated each output, systems x segments, so that different codes share nobody.
-
-    Raters who rated an output together are one group, with all whom either rated others with. An
-    output that nobody rated has -1; control items, and rows without a value, do not count.
-    """
-    from scipy.sparse import coo_array
-    from scipy.sparse.csgraph import connected_components
-
-    row = positions(ratings.systems, systems)[ratings.system]
-    column = positions(ratings.segments, segments)[ratings.segment]
-    keep = (row >= 0) & (column >= 0) & _rated(ratings)
-    cell, rater = (row * len(segments) + column)[keep], ratings.rater[keep].astype(np.int64)
-    size = len(systems) * len(segments)
-    n = size + len(ratings.raters)
-    graph = coo_array((np.ones(len(cell), dtype=bool), (cell, size + rater)), shape=(n, n))
-    component = connected_components(graph.tocsr(), directed=False)[1]
-    groups, rated = np.full(size, -1, dtype=np.int64), np.unique(cell)
-    groups[rated] = np.unique(component[rated], return_inverse=True)[1]
-    return groups.reshape(len(systems), len(segments))
-
-
-def _rated(ratings: Ratings) -> Bools:
-    return ratings.is_item("system", "repeat") & ~np.isnan(ratings.value)
-
-
-def too_few_groups(groups: Counts, ratings: Ratings) -> str | None:
-    """Say that there are too few groups of raters for a test, None if there are enough."""
-    n = len(np.unique(groups[groups >= 0]))
-    n_raters = len(np.unique(ratings.rater[_rated(ratings)]))
-    raters = counted(n_raters, RATER)
-    if n < n_raters:
-        raters += f", who share outputs, are {plural(n, 'independent group')}"
-    return f"{raters}: too few for a test by rater" if n < FEWEST else None

@@ -56,7 +56,6 @@ BETTER, WORSE = "better", "worse"
 WEIGHT, TIME = ("weight",), ("time", "tstamp")
 UNIT = ("unit", "prompt", "segment", "seg", "question_id")
 _PLACE = re.compile(r"system([1-9][0-9]*)Id")
-_RANK = re.compile(r"system([1-9][0-9]*)rank")
 
 #: Other names of systems, if the cells are words: a system of a wide table may be called so, too.
 SYSTEM_ALSO = ("model", "model_name", "model_id", "system_name", "system_id", "sys", "name",
@@ -273,11 +272,6 @@ def places(names: Iterable[str]) -> list[int]:
     present_names = set(names)
     numbers = [int(match[1]) for name in present_names if (match := _PLACE.fullmatch(name))]
     return sorted(number for number in numbers if f"system{number}rank" in present_names)
-
-
-def is_rank(name: str) -> bool:
-    """Tell whether a column of rankings holds ranks."""
-    return _RANK.fullmatch(name) is not None
 
 
 def check_free(names: Iterable[str], what: str, *, ids: bool = False) -> None:

@@ -25,7 +25,7 @@ from steelyard.formats.format import TableFormat
 from steelyard.formats.judged import ratings as directassessment
 from steelyard.formats.rawtable import RawTable
 from steelyard.human.options import HumanOptions
-from steelyard.human.ranking import Averages, best_first
+from steelyard.human.ranking import best_first
 from steelyard.human.ratings import DA, check_systems
 from steelyard.human.results import HumanScores, SystemScore, place_systems
 from steelyard.human.run import Inputs, Scorer
@@ -277,7 +277,7 @@ class _Darr(Scorer):
         )
         if scores is None:
             return result
-        tables |= {name: table for name, table in scores.parts.items() if name == "raters"}
+        tables["raters"] = scores.parts["raters"]
         return replace(
             result,
             averages=scores.averages,
@@ -316,12 +316,7 @@ class _Darr(Scorer):
             es = es.select(systems=options.systems)
         if options.drop_systems:
             es = es.drop(systems=options.drop_systems)
-        matrix = es[human].oriented
-        system, segment = (x.astype(np.int32) for x in np.nonzero(~np.isnan(matrix)))
-        values = {human: matrix[system, segment]}
-        n = np.ones(len(system), dtype=np.int64)
-        averages = Averages(es.systems, es.segments.ids, system, segment, n, values)
-        return pairs_of_scores(es, human), HumanScores(self.name, (), human, averages)
+        return pairs_of_scores(es, human), None
 
 
 DARR = _Darr()

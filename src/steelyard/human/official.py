@@ -163,8 +163,7 @@ def rank_systems(
     sizes = {domain: len(segments) for domain, segments in domains.items()}
     facts: dict[str, Any] = {**preset.to_dict(), "domains": sizes, "p": None}
     tables = {"domains": _domain_table(sizes, systems, means, order)} if domains else {}
-    few = len(systems) <= ranking.MAX_SYSTEMS
-    if few and len(systems) > 1:
+    if len(systems) > 1:
         p = _tested([part[order] for part in parts], preset, rng)
         ordering = _placed(ordering, p, ranks(overall)[order], preset)
         place = ranks(overall)[order]
@@ -173,14 +172,13 @@ def rank_systems(
         facts |= _beside_ours(averages, name, preset, beats, order, plain, rng)
         how = f"plain means, {test}, no preset"
         tables["variants"] = _variants(systems, preset.name, ordering, plain.ordering, how)
-        facts["differences"] = [*tables["variants"].notes]
     squares = [row_errors(part) ** 2 for part in parts]
     errors = np.asarray(np.sqrt(np.sum(squares, axis=0)) / len(parts))
     segments = ranking.independent(averages, SEGMENT)  # the unit of the organisers
     rule = ranking.Rule(preset.name, preset.test, preset.alpha) if plain.rule is not None else None
-    unit = ranking.unit_effect(averages, name, segments) if few else None
+    unit = segments.effect(averages.matrix(name))
     decisions: tuple[Decision, ...] = ()
-    if rule is not None and unit is not None:
+    if rule is not None:
         reach = partial(_half_widths, parts, errors, preset)
         decisions = ranking.decide_first(systems, overall, ordering, unit, rule, reach)
     if preset.resamples:  # a rule without p-values: verdicts are ours
@@ -193,7 +191,6 @@ def rank_systems(
         unit=unit,
         errors=errors[order],
         decisions=decisions,
-        by_document=None if preset.resamples else _by_document(plain, decisions),
         notes=(
             f"rank: range of preset {preset.name} ({preset.test}, p < {preset.alpha:g})",
             f"score: {preset.overall}; raw: mean over segments",
@@ -365,7 +362,7 @@ def _beside_ours(
     ``beats`` are the organisers' verdicts, best system first. A line is ``cluster`` where all above
     beat all below, else ``local``; it survives where our tests say the same.
     """
-    if plain.ordering.p is None or plain.unit is None:
+    if plain.ordering.p is None:
         return {}
     at = np.argsort(plain.ordering.order)[order]  # our order, in which equal means may swap
     ours = (plain.ordering.p < preset.alpha)[np.ix_(at, at)]
@@ -421,30 +418,17 @@ def false_separations(
     return {"n": n_draws, "nominal": 0.1, "official": official / n_draws, "ours": ours / n_draws}
 
 
-def _by_document(plain: ranking.Placement, official: Sequence[Decision]) -> Decision | None:
-    pair = {(d.leader, d.other) for d in official[:1]}
-    ours = [d for d in plain.decisions if d.unit == DOCUMENT and (d.leader, d.other) in pair]
-    return ours[0] if ours else None
-
-
 def _variants(
     systems: Sequence[str], name: str, official: Ordering, ours: Ordering, how: str
 ) -> Table:
-    """Set the ranges and clusters of the organisers beside ours; a note says what differs."""
+    """Set the ranges and clusters of the organisers beside ours."""
     theirs, plain = (_ranges(ordering, systems) for ordering in (official, ours))
     columns = [Column("system")]
     for rule in (name, "default"):
         columns += [Column(rule, key=f"{rule} range"), Column("cluster", key=f"{rule} cluster")]
     rows: list[tuple[Cell, ...]] = [(s, *theirs[s], *plain[s]) for s in theirs]
-    moved = [f"{s} {plain[s][0]} (not {theirs[s][0]})"
-             for s in theirs if theirs[s][0] != plain[s][0]]  # fmt: skip
-    verb = "has" if len(moved) == 1 else "have"
-    count = f"{len(moved)} of {plural(len(theirs), 'system')} {verb} another range: "
-    text = count + listed(moved, 4) if moved else "the same ranges"
-    here, there = (max(k or 0 for _, k in rule.values()) for rule in (theirs, plain))
-    text += f"; {plural(there, 'cluster')}" + ("" if here == there else f" (not {here})")
     title = "Ranges and clusters under other rules"
-    return Table(title, tuple(columns), tuple(rows), (f"default: {how}: {text}",))
+    return Table(title, tuple(columns), tuple(rows), (f"default: {how}",))
 
 
 def _ranges(ordering: Ordering, systems: Sequence[str]) -> dict[str, tuple[str | None, int | None]]:

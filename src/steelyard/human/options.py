@@ -154,20 +154,6 @@ class _Scaled(Options):
 
 
 @dataclass(frozen=True, kw_only=True)
-class _Weighted(Options):
-    weights: str | Path | None = source(
-        None, "What errors cost (mqm, esa): a file, wmt or wmt21.", metavar="FILE.toml"
-    )
-    cap: float | None = number(
-        None, "The most that one rating may cost (mqm).", least=0, strict=True, metavar="X"
-    )
-
-    def __post_init__(self) -> None:
-        super().__post_init__()
-        check_instance((str, Path), "a path", optional=True, weights=self.weights)
-
-
-@dataclass(frozen=True, kw_only=True)
 class DirectAssessment(_Scaled, _Standardised, _Tested, Protocol):
     """Direct assessment: a score per output, by default standardised by rater (z).
 
@@ -189,7 +175,7 @@ class DirectAssessment(_Scaled, _Standardised, _Tested, Protocol):
 
 
 @dataclass(frozen=True, kw_only=True)
-class Mqm(_Weighted, _Standardised, _Tested, Protocol):
+class Mqm(_Standardised, _Tested, Protocol):
     """MQM: an output is worth minus what its marked errors cost.
 
     Parameters
@@ -203,14 +189,23 @@ class Mqm(_Weighted, _Standardised, _Tested, Protocol):
     """
 
     name: ClassVar[str] = "mqm"
+    weights: str | Path | None = source(
+        None, "What errors cost (mqm): a file, wmt or wmt21.", metavar="FILE.toml"
+    )
+    cap: float | None = number(
+        None, "The most that one rating may cost (mqm).", least=0, strict=True, metavar="X"
+    )
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        check_instance((str, Path), "a path", optional=True, weights=self.weights)
 
 
 @dataclass(frozen=True, kw_only=True)
-class Esa(_Weighted, _Scaled, _Standardised, _Tested, Protocol):
+class Esa(_Scaled, _Standardised, _Tested, Protocol):
     """ESA: a score and marked errors per output, of which the score counts.
 
-    Options are those of ``sy.da`` and ``sy.mqm``; by default raw scores and the paired permutation
-    test.
+    Options are those of ``sy.da``; by default raw scores and the paired permutation test.
     """
 
     name: ClassVar[str] = "esa"
@@ -277,7 +272,7 @@ class Selection(TypedDict, total=False):
 
 
 @dataclass(frozen=True, kw_only=True)
-class HumanOptions(Darr, RelativeRanking, Esa):
+class HumanOptions(Darr, RelativeRanking, Mqm, Esa):
     """How raw judgements become scores: the options of all protocols, and those that all share.
 
     ``where`` holds columns and values as pairs, ``columns`` roles and columns.

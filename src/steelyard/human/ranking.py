@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import itertools
-from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import asdict, dataclass, field, replace
 from typing import Any, TypeVar
 
@@ -18,7 +18,7 @@ from steelyard.core.warnings import TypedWarning
 from steelyard.data.evalset import EvalSet, ScoreTable
 from steelyard.data.judgements import Codes, Floats, Ratings
 from steelyard.data.segments import Segments, Texts
-from steelyard.data.units import SEGMENT, UnitEffect, Units, column_of, units_of
+from steelyard.data.units import UnitEffect, Units, column_of, units_of
 from steelyard.stats import clusters
 from steelyard.stats.arrays import Counts, group_sums, ratio
 from steelyard.stats.distributions import stdtrit
@@ -36,7 +36,6 @@ from steelyard.stats.ranks import ranks, whole
 
 T = TypeVar("T", bound=np.generic)
 UNKNOWN = "unknown"  # what readers call a rater that the file does not name
-MAX_SYSTEMS = 300  # above this, tests of all pairs take minutes and no one reads the result
 EXACT = "permutation"  # the test that holds for few units, too
 CLUSTER = "cluster-t"  # of means of all outputs, for systems that share few segments
 MIXED = f"{EXACT} or {CLUSTER}"  # each pair by that which fits
@@ -45,12 +44,6 @@ _INVERTED = 50  # units up to which an interval inverts the permutation test
 
 class Remark(TypedWarning):
     """A warning that calls for no action: JSON has it, and the command prints it with --details."""
-
-    __slots__ = ()
-
-
-class ReadingNote(Remark):
-    """What a reader says of a file."""
 
     __slots__ = ()
 
@@ -91,27 +84,6 @@ class Averages:
         full[self.system, self.segment] = self.values[name]
         return full
 
-    def select(self, systems: Collection[str]) -> Averages:
-        """Keep the rows of these systems, and the segments that are left."""
-        keep = np.array([name in systems for name in self.systems], dtype=bool)
-        rows = keep[self.system]
-        used, segment = np.unique(self.segment[rows], return_inverse=True)
-        columns = ("segments", "documents", "domains", "sources")
-        texts: dict[str, Any] = {
-            name: tuple(column[code] for code in used)
-            for name in columns
-            if (column := getattr(self, name)) is not None
-        }
-        return replace(
-            self,
-            systems=tuple(itertools.compress(self.systems, keep)),
-            system=(np.cumsum(keep) - 1)[self.system[rows]].astype(np.int32),
-            segment=segment.astype(np.int32),
-            n=self.n[rows],
-            values={name: column[rows] for name, column in self.values.items()},
-            **texts,
-        )
-
     def evalset(self, inputs: tuple[InputFile, ...] = (), lp: str | None = None) -> EvalSet:
         """Return the scores as a set whose scores are human."""
         tables = {name: ScoreTable(self.matrix(name), "human") for name in self.values}
@@ -136,13 +108,15 @@ def average(
 ) -> Averages:
     """Average columns of per-row scores over all ratings of the same output."""
     kept = np.arange(len(ratings)) if rows is None else np.flatnonzero(rows)
-    cells, cell, n = np.unique(outputs(ratings)[kept], return_inverse=True, return_counts=True)
-    system, segment = np.divmod(cells, max(1, len(ratings.segments)))
+    systems, system = np.unique(ratings.system[kept], return_inverse=True)
+    segments, segment = np.unique(ratings.segment[kept], return_inverse=True)
+    width = max(1, len(segments))
+    cells, cell, n = np.unique(system * width + segment, return_inverse=True, return_counts=True)
     return Averages(
-        ratings.systems,
-        ratings.segments,
-        system.astype(np.int32),
-        segment.astype(np.int32),
+        tuple(ratings.systems[code] for code in systems),
+        tuple(ratings.segments[code] for code in segments),
+        (cells // width).astype(np.int32),
+        (cells % width).astype(np.int32),
         n.astype(np.int64),
         {name: group_sums(cell, column[kept], len(cells)) / n for name, column in columns.items()},
     )
@@ -209,8 +183,6 @@ def choose_test(units: Units, asked: str | None, usual: str) -> str:
 
 def fitting_test(averages: Averages, name: str) -> str:
     """Return the test that fits how many segments systems share, pair by pair."""
-    if len(averages.systems) > MAX_SYSTEMS:
-        return EXACT
     apart = unpaired.share_few(averages.matrix(name))[pair_index(len(averages.systems))]
     return EXACT if not apart.any() else CLUSTER if apart.all() else MIXED
 
@@ -260,19 +232,6 @@ def errors_of_means(averages: Averages, name: str, units: Units) -> Floats:
                      for x, codes in samples])  # fmt: skip
 
 
-def unit_effect(averages: Averages, name: str, units: Units) -> UnitEffect:
-    """Measure what it changes that judgements of a unit are alike."""
-    effect = units.effect(averages.matrix(name))
-    if units.codes is None or not np.isnan(effect.design_effect):
-        return effect
-    # Systems share no segment, so that differences do not tell: means do.
-    alone = Units(SEGMENT, len(averages.segments))
-    by_unit, by_segment = (errors_of_means(averages, name, x) for x in (units, alone))
-    ratios = ratio(by_unit**2, by_segment**2)
-    ratios = ratios[~np.isnan(ratios)]
-    return replace(effect, design_effect=float(np.median(ratios)) if ratios.size else np.nan)
-
-
 def independent(averages: Averages, unit: str) -> Units:
     """Find what is independent among the outputs."""
     segments = Segments(
@@ -290,7 +249,7 @@ def independent(averages: Averages, unit: str) -> Units:
 def order_systems(averages: Averages, name: str, rule: Rule, units: Units) -> Ordering:
     """Order systems by the mean of a score, test all pairs, and cut the order into clusters."""
     base = best_first(averages.means(name))
-    if rule.clusters == "none" or not 1 < len(averages.systems) <= MAX_SYSTEMS:
+    if rule.clusters == "none" or len(averages.systems) < 2:
         return base
     alone = pair_pvalues(averages, name, units, rule.test, base.order)
     p = rule.adjusted(alone)
@@ -315,10 +274,9 @@ class Placement:
     ordering: Ordering
     overall: Floats
     rule: Rule | None
-    unit: UnitEffect | None
+    unit: UnitEffect
     errors: Floats
     decisions: tuple[Decision, ...] = ()
-    by_document: Decision | None = None
     notes: tuple[str, ...] = ()
     warnings: tuple[str, ...] = ()
     tables: Mapping[str, Table] = field(default_factory=dict)
@@ -329,12 +287,11 @@ def rank_systems(averages: Averages, name: str, rule: Rule, units: Units) -> Pla
     """Rank systems by the mean of a score, with the verdicts on the first one."""
     ordering = order_systems(averages, name, rule, units)
     overall, errors = averages.means(name), errors_of_means(averages, name, units)
-    few = len(averages.systems) <= MAX_SYSTEMS
-    unit = unit_effect(averages, name, units) if few else None
+    unit = units.effect(averages.matrix(name))
     placement = Placement(
         ordering=ordering, overall=overall, rule=None, unit=unit, errors=errors[ordering.order]
     )
-    if ordering.p is None or unit is None:
+    if ordering.p is None:
         return placement
     scores, freedom = averages.matrix(name), max(unit.n - 1, 1)
     apart = unpaired.share_few(scores) & (rule.test in (CLUSTER, MIXED))

@@ -17,7 +17,7 @@ from steelyard.core.table import Column, Table
 from steelyard.core.text import listed, plural
 from steelyard.core.warnings import TypedWarning
 from steelyard.data.judgements import Codes, Floats, Ratings
-from steelyard.human.ranking import UNKNOWN, Remark, by_rater
+from steelyard.human.ranking import UNKNOWN, by_rater
 from steelyard.stats import agreement
 from steelyard.stats.arrays import Counts, group_sums, ratio
 from steelyard.stats.paired.tests import wilcoxon_test
@@ -68,12 +68,11 @@ def rater_scale(ratings: Ratings) -> RaterScale:
     return RaterScale(n, mean, np.sqrt(np.maximum(ratio(squares, n - 1), 0)), low, high)
 
 
-def standardise(ratings: Ratings, scale: RaterScale | None = None) -> Floats:
+def standardise(ratings: Ratings, scale: RaterScale) -> Floats:
     """Return the z of each row: how many of the rater's deviations above the rater's mean it is.
 
     NaN where a rater has fewer than two scores, or gave the same one to everything.
     """
-    scale = rater_scale(ratings) if scale is None else scale
     sd = np.where(scale.usable, scale.sd, np.nan)
     z: Floats = (ratings.value - scale.mean[ratings.rater]) / sd[ratings.rater]
     return np.where(ratings.is_item("attention"), np.nan, z)
@@ -81,15 +80,11 @@ def standardise(ratings: Ratings, scale: RaterScale | None = None) -> Floats:
 
 @dataclass(frozen=True, slots=True)
 class Control:
-    """What one kind of control item says of each rater: pairs, mean difference, p-value.
-
-    ``n_alone`` counts items without a rating of the real output by the same rater.
-    """
+    """What one kind of control item says of each rater: pairs, mean difference, p-value."""
 
     n: Counts
     gap: Floats
     p: Floats
-    n_alone: int
 
 
 @dataclass(frozen=True, slots=True)
@@ -114,18 +109,13 @@ class QualityControl:
         return "passes" if self.tested[rater] else "untested"
 
     def warnings(self, raters: Sequence[str]) -> list[str]:
-        """Name those who fail, and count what the checks could not use."""
-        texts: list[str] = []
-        for kind, what in ((self.bad_reference, "bad reference"), (self.repeat, "repeat")):
-            if kind.n_alone:
-                alone = f"{plural(kind.n_alone, what)} without a rating of the real output by the"
-                texts.append(Remark(f"{alone} same rater: not used in the quality control"))
-        if self.failed:
-            verb = "fails" if len(self.failed) == 1 else "fail"
-            names = listed([raters[code] for code in self.failed], 5)
-            text = f"{plural(len(self.failed), 'rater')} {verb} the quality control: {names}"
-            texts.append(TypedWarning(text, "quality-control"))
-        return texts
+        """Name those who fail."""
+        if not self.failed:
+            return []
+        verb = "fails" if len(self.failed) == 1 else "fail"
+        names = listed([raters[code] for code in self.failed], 5)
+        text = f"{plural(len(self.failed), 'rater')} {verb} the quality control: {names}"
+        return [TypedWarning(text, "quality-control")]
 
 
 def quality_control(
@@ -182,7 +172,7 @@ def _control(ratings: Ratings, item: str, alternative: str) -> Control:
         return float(wilcoxon_test(both, alternative=alternative).p[0, 1])
 
     p = _each_rater(size, rater, gap, signed_rank)
-    return Control(n, mean, p, int((~paired).sum()))
+    return Control(n, mean, p)
 
 
 def _each_rater(n: int, rater: Codes, values: Floats, summary: Callable[[Floats], float]) -> Floats:
@@ -200,7 +190,6 @@ class Opinions:
     """What each rater thinks of each output (``unit``), as the mean of ``n`` rows."""
 
     rater: Counts
-    system: Counts
     segment: Counts
     unit: Counts
     value: Floats
@@ -212,9 +201,9 @@ def opinions(ratings: Ratings, value: Floats, rows: NDArray[np.bool_]) -> Opinio
     kept = np.flatnonzero(rows & ~np.isnan(value))
     keys, position, n = np.unique(by_rater(ratings)[kept], return_inverse=True, return_counts=True)
     unit, rater = np.divmod(keys, max(1, len(ratings.raters)))
-    system, segment = np.divmod(unit, max(1, len(ratings.segments)))
+    segment = unit % max(1, len(ratings.segments))
     mean = group_sums(position, value[kept], len(keys)) / n
-    return Opinions(rater, system, segment, unit, mean, n.astype(np.int64))
+    return Opinions(rater, segment, unit, mean, n.astype(np.int64))
 
 
 class WithOthers(NamedTuple):

@@ -19,7 +19,6 @@ from steelyard.core.text import listed, plural
 from steelyard.data.evalset import EvalSet
 from steelyard.data.judgements import ErrorSpan, Floats, Ratings, encode
 from steelyard.data.segments import Segments, Texts, positions
-from steelyard.data.units import column_of
 from steelyard.formats import columns as roles
 from steelyard.formats import toml
 from steelyard.formats.format import TableFormat
@@ -31,7 +30,6 @@ from steelyard.human import official, raters
 from steelyard.human.options import PRESETS, HumanOptions
 from steelyard.human.ranking import (
     EXACT,
-    MAX_SYSTEMS,
     UNKNOWN,
     Averages,
     Placement,
@@ -51,7 +49,6 @@ from steelyard.stats.arrays import group_sums
 
 FOLDER = Path(__file__).parent / "weights"
 NAMED = ("wmt", "wmt21")
-MAX_CATEGORIES = 8  # columns of the error profile; the rest are added up
 ENOUGH = 15  # ratings of an output that direct assessment asks for, to use scores of segments
 
 
@@ -198,11 +195,10 @@ def penalties(ratings: Ratings, weights: Weights, cap: float | None = None) -> P
     return Penalties(units, scale)
 
 
-def mqm_averages(ratings: Ratings, costs: Penalties, name: str = "mqm") -> Averages:
-    """Return minus the mean cost over the ratings of each output; control items are excluded."""
-    rows = ratings.is_item("system", "repeat") & ~np.isnan(costs.units)
-    whole = average(ratings, {name: -costs.units}, rows)
-    return replace(whole, values={name: whole.values[name] / costs.scale + 0.0})
+def mqm_averages(ratings: Ratings, costs: Penalties, rows: NDArray[np.bool_]) -> Averages:
+    """Return minus the mean cost over these ratings of each output."""
+    whole = average(ratings, {"mqm": -costs.units}, rows)
+    return replace(whole, values={"mqm": whole.values["mqm"] / costs.scale + 0.0})
 
 
 def profile(ratings: Ratings, weights: Weights, systems: Sequence[str]) -> Table:
@@ -216,25 +212,22 @@ def profile(ratings: Ratings, weights: Weights, systems: Sequence[str]) -> Table
     rows = np.flatnonzero(ratings.is_item("system", "repeat") & asked)
     cells, cell, n = np.unique(outputs(ratings)[rows], return_inverse=True, return_counts=True)
     sizes = np.bincount(cells // max(1, len(ratings.segments)), minlength=len(ratings.systems))
-    cost: defaultdict[str, defaultdict[str, Fraction]] = defaultdict(lambda: defaultdict(Fraction))
-    counts: defaultdict[str, Fraction] = defaultdict(Fraction)
-    for row, size in zip(rows.tolist(), n[cell].tolist(), strict=True):
+    shares = 1 / (n[cell] * sizes[ratings.system[rows]])
+    cost: defaultdict[str, Counter[str]] = defaultdict(Counter)
+    counts: defaultdict[str, float] = defaultdict(float)
+    for row, share in zip(rows.tolist(), shares.tolist(), strict=True):
         system = ratings.systems[ratings.system[row]]
-        share = Fraction(1, size * int(sizes[ratings.system[row]]))
         for error in marked[row] or ():
-            top = (_parts(error.category) or ("",))[0] or "(no category)"
+            top = _parts(error.category)[0] or "(no category)"
             counts[system] += share
-            cost[top][system] += weights.weight(error) * share
-    heaviest = sorted(cost, key=lambda top: (-sum(cost[top].values()), top))
-    heaviest = [top for top in heaviest if any(cost[top].values())]
-    groups = {top: [top] for top in heaviest[:MAX_CATEGORIES]}
-    groups |= {"others": heaviest[MAX_CATEGORIES:]} if heaviest[MAX_CATEGORIES:] else {}
+            cost[top][system] += float(weights.weight(error)) * share
+    heaviest = sorted(cost, key=lambda top: (-cost[top].total(), top))
+    heaviest = [top for top in heaviest if cost[top].total()]
     columns = (Column("system"), Column("errors", digits=2),
-               *(Column(name, digits=3) for name in groups))  # fmt: skip
-    body: list[tuple[Cell, ...]] = []
-    for name in systems:
-        costs = (sum(cost[top][name] for top in tops) for tops in groups.values())
-        body.append((name, float(counts[name]), *map(float, costs)))
+               *(Column(name, digits=3) for name in heaviest))  # fmt: skip
+    body: list[tuple[Cell, ...]] = [
+        (name, counts[name], *(float(cost[top][name]) for top in heaviest)) for name in systems
+    ]
     notes = ("errors per output, and what they cost per output by category",)
     return Table("Error profile", columns, tuple(body), notes)
 
@@ -277,19 +270,18 @@ class _DirectAssessment(Scorer):
     raw = "da_raw"  # the score that is not standardised
     standardises = True  # unless the options say otherwise
     test = "rank-sum"
-    weighs = False  # marked errors have weights
-    costs = False  # and a rating is worth minus what its errors cost
+    costs = False  # a rating is worth minus what its marked errors cost
 
     def takes(self, form: TableFormat, table: RawTable) -> bool:
         """Take ratings, and beside them tables with documents or domains of segments."""
         named = set(table.columns) & {*roles.DOCUMENT, *roles.DOMAIN}
         return form in self.rated or (form.gives is EvalSet and bool(named))
 
-    def severities(self, options: HumanOptions) -> Collection[str] | None:
-        """Return the severities that errors may have, where each must have a weight."""
-        if not self.costs:
-            return None
-        return read_weights(options.weights or "wmt").severities
+    def inspect(self, form: TableFormat, table: RawTable, options: HumanOptions) -> None:
+        """Refuse errors without a weight where they count, too."""
+        super().inspect(form, table, options)
+        if self.costs and form is errorlists.FORMAT:
+            errorlists.check_severities(table, read_weights(options.weights or "wmt").severities)
 
     def score(self, inputs: Inputs, options: HumanOptions, rng: np.random.Generator) -> HumanScores:
         """Run the protocol on the ratings that were read."""
@@ -349,7 +341,7 @@ class _DirectAssessment(Scorer):
             **({} if options.preset is None else dict.fromkeys(("preset", "clusters"),
                                                                options.preset)),
             "test": options.test or self.test if placed.rule is None else placed.rule.test,
-            "unit": None if placed.unit is None else placed.unit.name,
+            "unit": placed.unit.name,
             "correction": options.correction,
             **more.get("weights", {}),
             **({} if self.costs else {"score": "raw" if name == raw else "z"}),
@@ -363,7 +355,6 @@ class _DirectAssessment(Scorer):
             rule=placed.rule,
             p=placed.ordering.p,
             decisions=placed.decisions,
-            by_document=placed.by_document,
             agreement=raters.agreements(
                 scored.ratings, scored.values, n_resamples=options.n_bootstrap, rng=for_agreement
             ),
@@ -380,11 +371,11 @@ class _DirectAssessment(Scorer):
     def _weights(
         self, ratings: Ratings, options: HumanOptions
     ) -> tuple[Weights | None, dict[str, Any], list[str]]:
-        """Return what errors cost, the facts on it, and warnings; None where some have no weight.
+        """Return what errors cost, the facts on it, and warnings.
 
         Weights that nobody fixed are those that fit the categories.
         """
-        if not self.weighs:
+        if not self.costs:
             return None, {}, []
         warnings: list[str] = []
         if options.weights is not None:
@@ -395,14 +386,9 @@ class _DirectAssessment(Scorer):
                 today = 'weights="wmt" for today\'s'
                 warnings.append(f"categories of 2020-21: weights {weights.name} ({today})")
         facts: dict[str, Any] = {"weights": weights.name, "cap": options.cap}
-        unknown = weights.unknown(ratings)
-        if not unknown:
-            return weights, {"weights": facts}, warnings
-        lacking = errorlists.no_weight(unknown, weights.severities)
-        if self.costs:
-            raise UsageError(lacking)
-        warnings.append(Remark(f"esa_spans and the error profile are left out: {lacking}"))
-        return None, {"weights": facts}, warnings
+        if unknown := weights.unknown(ratings):
+            raise UsageError(errorlists.no_weight(unknown, weights.severities))
+        return weights, {"weights": facts}, warnings
 
     def _scored(
         self,
@@ -424,31 +410,24 @@ class _DirectAssessment(Scorer):
         standardised = options.standardised
         if self.standardises if standardised is None else standardised:
             values[f"{self.raw.removesuffix('_raw')}_z"] = raters.standardise(ratings, scale)
-        rows = ratings.is_item("system", "repeat") & _complete(values)
-        if costs is not None and len(values) == 1:
-            averages = mqm_averages(ratings, costs)
-        else:
-            averages = average(ratings, dict(reversed(values.items())), rows)
-        if self.weighs and not self.costs and ratings.errors is not None and weights is not None:
-            # What the marked spans alone would give, as in MQM.
-            spans = mqm_averages(ratings, penalties(ratings, weights), "esa_spans")
-            column = spans.matrix("esa_spans")[averages.system, averages.segment]
-            averages = replace(averages, values={**averages.values, "esa_spans": column})
-        if not len(averages.n):
+        rows = ratings.is_item("system", "repeat") & ~np.isnan(sum(values.values()))
+        rated = {ratings.systems[code] for code in np.unique(ratings.system[rows])}
+        if not rated:
             no_z = "no rater has a deviation to standardise by"
             why = no_z if len(values) > 1 else "none has a score"
             raise DegenerateError(f"no rating can be used: {why}")
-        check_systems(options, averages.systems)
+        check_systems(options, ratings.systems)
         # Systems are chosen after standardisation: all rows of a rater count for that.
-        rated = {averages.systems[code] for code in np.unique(averages.system)}
         wanted = rated if options.systems is None else rated & set(options.systems)
         wanted -= set(options.drop_systems)
         if not wanted:
             raise UsageError("no system is left")
-        named_unit = column_of(options.unit) is not None
-        averages, warnings = describe(
-            averages.select(wanted), ratings, about, named_unit=named_unit
-        )
+        rows &= np.isin(ratings.system, positions(tuple(wanted), ratings.systems))
+        if costs is not None and len(values) == 1:
+            averages = mqm_averages(ratings, costs, rows)
+        else:
+            averages = average(ratings, dict(reversed(values.items())), rows)
+        averages, warnings = describe(averages, ratings, about)
         return _Scored(ratings, scale, values, averages, tuple(warnings))
 
     def _placed(
@@ -465,9 +444,6 @@ class _DirectAssessment(Scorer):
         if options.test is None and test == EXACT and options.clusters != "none":
             test = fitting_test(averages, name)
         rule = Rule(options.clusters, test, options.alpha, options.correction)
-        if len(averages.systems) > MAX_SYSTEMS and rule.clusters != "none":
-            most = f"more than {MAX_SYSTEMS} systems"
-            warnings.append(f"{most}: pairs are not tested, and there are no clusters")
         if options.preset is None:
             return replace(rank_systems(averages, name, rule, units), warnings=tuple(warnings))
         plain = rank_systems(averages, name, rule, units)
@@ -502,7 +478,7 @@ class _Mqm(_DirectAssessment):
     controlled = scaled = standardises = False
     raw = "mqm"
     test = "permutation"
-    weighs = costs = True
+    costs = True
 
 
 class _Esa(_DirectAssessment):
@@ -514,15 +490,9 @@ class _Esa(_DirectAssessment):
     standardises = False
     raw = "esa"
     test = "permutation"
-    weighs = True
 
 
 DA, MQM, ESA = _DirectAssessment(), _Mqm(), _Esa()
-
-
-def _complete(values: Mapping[str, Floats]) -> NDArray[np.bool_]:
-    complete: NDArray[np.bool_] = ~np.isnan(sum(values.values()))
-    return complete
 
 
 def check_systems(options: HumanOptions, judged: Collection[str]) -> None:
@@ -562,12 +532,11 @@ def _rated_once(averages: Averages, *, single: bool) -> str:
 
 
 def describe(
-    averages: Averages, ratings: Ratings, about: Segments | None, *, named_unit: bool = False
+    averages: Averages, ratings: Ratings, about: Segments | None
 ) -> tuple[Averages, list[str]]:
     """Add document, domain and source of segments, with warnings where inputs do not agree.
 
-    What the texts do not know is taken from the ratings; documents the other way round where the
-    ratings hold the column that the user named as the unit.
+    What the ratings do not know is taken from the texts.
     """
     segments, warnings = averages.segments, []
     at = positions(segments, () if about is None else about.ids)
@@ -584,20 +553,15 @@ def describe(
         column: Texts | None = getattr(about, kind, None)
         of_texts = [None if column is None or k < 0 else column[k] for k in at]
         names, torn = _of_ratings(ratings, kind[:-1])
-        named = named_unit and kind == "documents"
-        if named and torn:
-            raise UsageError(f"unit=...: {torn[0]}")
         of_ratings = [names.get(name) for name in segments]
-        rows = zip(segments, of_texts, of_ratings, strict=True)
+        rows = list(zip(segments, of_ratings, of_texts, strict=True))
         differ = [row for row in rows if row[1] and row[2] and row[1] != row[2]]
-        if named and names:
-            of_texts = of_ratings
-        elif kind == "documents" and differ:
+        if kind == "documents" and differ:
             first = "{} ('{}' and '{}')".format(*differ[0])
-            count = f"{plural(len(differ), 'segment')} with another document in the ratings"
-            torn.append(f"{count}, first {first}: those of the texts count")
+            count = f"{plural(len(differ), 'segment')} with another document in the texts"
+            torn.append(f"{count}, first {first}: those of the ratings count")
         warnings += torn
-        merged = tuple(a or b for a, b in zip(of_texts, of_ratings, strict=True))
+        merged = tuple(a or b for _, a, b in rows)
         columns[kind] = merged if any(merged) else None
     return replace(averages, **columns), warnings
 

@@ -10,7 +10,7 @@ from typing import Any
 
 import numpy as np
 
-from steelyard.core.decision import Decision, first_place, shown_p, too_close
+from steelyard.core.decision import Decision, first_place, too_close
 from steelyard.core.display import (
     PLAIN,
     RankingRow,
@@ -35,7 +35,6 @@ from steelyard.human.ranking import (
     UNKNOWN,
     Averages,
     Ordering,
-    ReadingNote,
     Remark,
     Rule,
     shown_range,
@@ -43,7 +42,6 @@ from steelyard.human.ranking import (
 from steelyard.stats.arrays import Floats, ratio
 
 MOST_RATERS = 20  # that a table shows
-MOST_WARNINGS, MOST_WORDS = 3, 25  # that a terminal shows, and the words of each
 MOST_RULES = 5  # lines between clusters, which the ranks show anyway
 MOST_PAIRS = 3  # examples of identical outputs that a table shows
 #: Coefficients of agreement by what a reader calls them, in the order in which they are preferred.
@@ -56,8 +54,6 @@ COEFFICIENTS = {
     "repeats_kappa": "kappa of orders by the same rater",
 }
 _HEADLINES = ("alpha_interval", "kappa")
-_SHOWN = ("rater", "n_ratings", "n_rankings", "mean", "sd", "n_shared", "bias", "r", "attention",
-          "ties", "agree", "agree_self", "verdict", "reason")  # fmt: skip
 _TESTS = {
     "wilcoxon (greater)": "one-sided Wilcoxon test",
     "wilcoxon (two-sided)": "Wilcoxon test",
@@ -101,10 +97,9 @@ class HumanScores(Result):
     name: ``raters``, ``profile``, ``pairs``, ...
     ``rule`` made the clusters, and ``p[i][j]`` is the p-value that the i-th system beats the j-th.
     ``decisions`` are the verdicts on the first system against the second and all that are not
-    separated from it after Holm's correction; ``by_document`` is the first of them by document,
-    where an official rule takes segments although documents are known. ``unit`` is what was taken
-    as independent, and ``errors`` are standard errors of means by it. ``battles`` are the outcomes
-    behind ``rr`` and ``darr``, and ``counted`` says what ``n_ratings`` counts.
+    separated from it after Holm's correction. ``unit`` is what was taken as independent, and
+    ``errors`` are standard errors of means by it. ``battles`` are the outcomes behind ``rr`` and
+    ``darr``, and ``counted`` says what ``n_ratings`` counts.
     """
 
     protocol: str
@@ -115,7 +110,6 @@ class HumanScores(Result):
     rule: Rule | None = None
     p: Floats | None = None
     decisions: tuple[Decision, ...] = ()
-    by_document: Decision | None = None
     agreement: Mapping[str, Any] = field(default_factory=dict)
     battles: BattleLog | None = None
     failed_raters: tuple[str, ...] = ()
@@ -159,8 +153,6 @@ class HumanScores(Result):
             "decisions": [plain(asdict(decision)) for decision in self.decisions],
             "unit": None if self.unit is None else self.unit.to_dict(),
         }
-        if self.by_document is not None:
-            result["by_document"] = plain(asdict(self.by_document))
         if self.rule is not None:
             names = [system.system for system in self.systems]
             p = None if "beats" in self._official else self.p
@@ -170,21 +162,10 @@ class HumanScores(Result):
         result |= {**self.more, **origin(self.provenance), "warnings": list(self.warnings)}
         return result
 
-    def main_warnings(self, every: str = "warnings") -> tuple[str, ...]:
-        """Return what a terminal shows: the warnings that call for action, none of them long.
-
-        Raters who fail the quality control are named in the words. ``every`` has the others.
-        """
-        quiet = [
-            w for w in self.warnings if isinstance(w, Remark) or code_of(w) == "quality-control"
-        ]
-        reading: list[str] = [w for w in quiet if isinstance(w, ReadingNote)]
-        if len(reading) > 1:
-            reading = [f"{len(reading)} notes on how the files were read: {every}"]
-        texts = [w for w in self.warnings if w not in quiet] + reading
-        left = len(texts) - MOST_WARNINGS
-        more = [f"{left + 1} more warnings: {every}"] if left > 0 else []
-        return (*map(_shortened, texts[: MOST_WARNINGS - len(more)]), *more)
+    def main_warnings(self) -> tuple[str, ...]:
+        """Return the warnings that call for action; the words name raters who fail the checks."""
+        quiet = "quality-control"
+        return tuple(w for w in self.warnings if not isinstance(w, Remark) and code_of(w) != quiet)
 
     def text(self, screen: Screen = PLAIN) -> str:
         """Return what the command prints: the answer in words, the ranking, main warnings."""
@@ -230,14 +211,9 @@ class HumanScores(Result):
         return f"{all_of(others)} {'shares' if len(others) == 1 else 'share'} its cluster"
 
     def _close(self) -> Iterator[Statement]:
-        pairs, lines = self._official.get("pairs", {}), self._official.get("lines")
-        if pairs and lines is not None:
-            left = sum(line["survives"] for line in lines)
-            unit = "segment" if self.unit is None else self.unit.name
-            text = f"The official rule separates {pairs['official']:,} of {pairs['n']:,} pairs"
-            text += f", ours by {unit} {pairs['ours']:,}"
-            verb = "survives" if left == 1 else "survive"
-            yield "undecided", f"{text}; {left} of its {plural(len(lines), 'line')} {verb}."
+        pairs = self._official.get("pairs", {})
+        if sentence := self.both_rankings():
+            yield "undecided", sentence
             text = f"Of the {plural(pairs['official_only'], 'pair')} that only it separates, "
             text += f"{pairs['because_of_segments']:,} take segments for independent, the others "
             yield "undecided", f"{text}the better of two tests with 100 draws."
@@ -248,6 +224,18 @@ class HumanScores(Result):
             close = [s.system for s, p in behind if s.rank is not None and not p < self.rule.alpha]
             if close:
                 yield "undecided", too_close([self.systems[0].system, *close])
+
+    def both_rankings(self) -> str | None:
+        """Say how many pairs the organisers' rule and ours separate, where it draws lines."""
+        pairs, lines = self._official.get("pairs", {}), self._official.get("lines")
+        if not pairs or lines is None:
+            return None
+        left = sum(line["survives"] for line in lines)
+        unit = "segment" if self.unit is None else self.unit.name
+        text = f"The official rule separates {pairs['official']:,} of {pairs['n']:,} pairs"
+        text += f", ours by {unit} {pairs['ours']:,}"
+        verb = "survives" if left == 1 else "survive"
+        return f"{text}; {left} of its {plural(len(lines), 'line')} {verb}."
 
     def _verdict(self, decision: Decision) -> str:
         """Return the verdict on a pair; one that the rule separates is not called too close."""
@@ -265,9 +253,7 @@ class HumanScores(Result):
             changed = pairs["official_only"] + pairs["ours_only"]
             text = f"With {plural(pairs['documents'], 'document')} as units, {changed:,} of "
             text += f"{plural(pairs['n'], 'pair')} change their verdict"
-            first = self.by_document
-            p = "" if first is None else f" ({first.leader} and {first.other}: {shown_p(first.p)})"
-            yield "sureness", f"{text}{p}."
+            yield "sureness", f"{text}."
         if rates is not None:
             text = (
                 f"Of two equal systems here, the official rule separates {rates['official']:.0%}, "
@@ -283,13 +269,9 @@ class HumanScores(Result):
             if not self.removed_raters and "preset" not in self.more:
                 text += "; quality_control=True excludes them"
             yield "sureness", f"{text}."
-        further = self.decisions[1:]
-        between = [decision for decision in further if decision.significant_alone]
+        between = [decision for decision in self.decisions[1:] if decision.significant_alone]
         if between:
             yield "sureness", self._verdict(between[0])
-        elif further and further[0].enough_units:
-            close = [decision.other for decision in self.decisions if not decision.significant]
-            yield "sureness", too_close([further[0].leader, *close])
         rests = self.rests_on()
         if rests:
             yield "sureness", f"{rests}."
@@ -308,7 +290,6 @@ class HumanScores(Result):
         if not total:
             return ""
         text = f"Rests on {plural(total, self.counted.removesuffix('s'))}"
-        text += f" of {self.more['n_pairs']:,}" if "n_pairs" in self.more else ""
         if self.unit is not None:
             text += f" in {self.unit.counted()}"
         raters = [row[0] for row in self.parts["raters"].rows] if "raters" in self.parts else []
@@ -427,11 +408,6 @@ class HumanScores(Result):
         return [self.table(), *([self.parts["pairs"]] if "identical" in self.parts else [])]
 
 
-def _shortened(warning: str) -> str:
-    words = warning.split(" ")
-    return warning if len(words) <= MOST_WORDS else f"{' '.join(words[: MOST_WORDS - 1])} ..."
-
-
 def _decision_table(decisions: Sequence[Decision]) -> Table:
     first = decisions[0]
     names = ("difference", "low", "high", "p", "p_adjusted")
@@ -469,12 +445,9 @@ def place_systems(
 
 
 def _brief_raters(table: Table, every: str) -> Table:
-    kept = [j for j, column in enumerate(table.columns) if column.name in _SHOWN]
-    rows = tuple(tuple(row[j] for j in kept) for row in table.rows[:MOST_RATERS])
-    left = len(table.rows) - len(rows)
-    more = (f"and {left} more raters: {every} lists them all",) if left else ()
-    columns = tuple(table.columns[j] for j in kept)
-    return Table(table.title, columns, rows, (*table.notes, *more))
+    left = len(table.rows) - MOST_RATERS
+    more = (f"and {left} more raters: {every} lists them all",) if left > 0 else ()
+    return replace(table, rows=table.rows[:MOST_RATERS], notes=(*table.notes, *more))
 
 
 def brief_pairs(table: Table, every: str) -> Table:

@@ -359,8 +359,6 @@ def _judge_table(duels: Duels, rankings: Rankings) -> Table:
     sign = columns.outcome.astype(np.int64) + 1
     _, unit = np.unique(columns.unit, return_inverse=True)
     alike, met = _with_others(unit * 3 + sign, duels.rater), _with_others(unit, duels.rater)
-    _, by_judge = np.unique(unit * size + duels.rater, return_inverse=True)
-    repeats_alike, repeats = (np.bincount(x)[x] - 1 for x in (by_judge * 3 + sign, by_judge))
 
     def share(top: NDArray[Any], bottom: NDArray[Any]) -> Floats:
         return ratio(group_sums(duels.rater, top, size), group_sums(duels.rater, bottom, size))
@@ -372,20 +370,16 @@ def _judge_table(duels: Duels, rankings: Rankings) -> Table:
         "ties": share(duels.outcome == 0.5, np.ones(len(duels))),
         "n_shared": group_sums(duels.rater, met > 0, size).astype(np.int64),
         "agree": agree,
-        "agree_self": share(repeats_alike, repeats),
     }
     rows: list[tuple[Cell, ...]] = [
         (name, *(column[i].item() for column in cells.values()))
         for i, name in enumerate(duels.raters)
     ]
     order = sorted(range(size), key=lambda i: (np.nan_to_num(agree[i], nan=2.0), rows[i][0]))
-    digits = {"ties": 3, "agree": 3, "agree_self": 3}
-    notes = (
-        "agree: share of pairs ordered as others did; n_shared: pairs that others ordered too",
-        "agree_self: share of pairs ordered as the same judge did another time",
-    )
+    note = "agree: share of pairs ordered as others did; n_shared: pairs that others ordered too"
+    digits = {"ties": 3, "agree": 3}
     shown = tuple(Column(name, digits=digits.get(name)) for name in ("rater", *cells))
-    return Table("Raters", shown, tuple(rows[i] for i in order), notes)
+    return Table("Raters", shown, tuple(rows[i] for i in order), (note,))
 
 
 def _with_others(group: NDArray[Any], rater: NDArray[Any]) -> NDArray[Any]:

@@ -12,11 +12,10 @@ from typing import Any, NamedTuple, Unpack
 
 import numpy as np
 
-from steelyard.core.errors import InputError, UsageError, hint
+from steelyard.core.errors import UsageError, hint
 from steelyard.core.provenance import InputFile, Provenance
 from steelyard.core.rng import Rng, generator
 from steelyard.core.text import plural
-from steelyard.core.warnings import code_of
 from steelyard.data.evalset import EvalSet
 from steelyard.data.joining import join
 from steelyard.data.judgements import BattleLog, Rankings, Ratings
@@ -25,7 +24,6 @@ from steelyard.data.units import column_of
 from steelyard.formats import columns as roles
 from steelyard.formats.files import kept
 from steelyard.formats.format import TableFormat
-from steelyard.formats.judged import errors as errorlists
 from steelyard.formats.judged import ratings as directassessment
 from steelyard.formats.load import check_columns
 from steelyard.formats.options import selection
@@ -42,7 +40,6 @@ from steelyard.human.options import (
     parts_of_scale,
     protocols_with,
 )
-from steelyard.human.ranking import ReadingNote
 from steelyard.human.results import HumanScores
 
 Judgements = Ratings | Rankings | BattleLog
@@ -83,11 +80,6 @@ class Scorer(ABC):
         del table
         return form in self.rated
 
-    def severities(self, options: HumanOptions) -> Collection[str] | None:
-        """Return the severities that errors may have, None where nobody asks."""
-        del options
-        return None
-
     def refuse(self, options: HumanOptions) -> None:
         """Refuse options that it does not take, and those that a preset decides itself."""
         options.refuse_other_protocols()
@@ -115,9 +107,6 @@ class Scorer(ABC):
             plain = form is directassessment.FORMAT
             names = roles.RATING if plain else roles.ERROR_VALUE
             directassessment.check_scale(table, *parts_of_scale(options.scale)[1], names)
-        severities = self.severities(options)
-        if severities is not None and form is errorlists.FORMAT:
-            errorlists.check_severities(table, severities)
 
     def missing(self, what: str) -> UsageError:
         """Make the error of inputs that hold nothing to score."""
@@ -234,24 +223,18 @@ def score_judgements(
         options = replace(options, protocol=protocol)
         scorer_of(protocol).refuse(options)
     scorer = scorer_of(protocol)
-    return _finished(_gathered(held, scorer, options), scorer, options, rng, why)
-
-
-def _finished(
-    inputs: Inputs, scorer: Scorer, options: HumanOptions, rng: Rng, why: str = ""
-) -> HumanScores:
+    inputs = _gathered(held, scorer, options)
     result = scorer.score(inputs, options, generator(rng))
-    settings = {
+    used = {
         "protocol": scorer.name, "clusters": options.clusters, "alpha": options.alpha,
         **result.settings,
         **({"quality-control": True} if options.quality_control else {}),
     }  # fmt: skip
     notes = [f'read as protocol {scorer.name} ({why}); protocol="NAME" changes it'] if why else []
-    notes += [ReadingNote(note, code_of(note)) for note in inputs.notes]
     return replace(
         result,
-        warnings=(*notes, *result.warnings),
-        provenance=Provenance.of("human", settings, inputs.files, rng, options),
+        warnings=(*notes, *result.warnings, *inputs.notes),
+        provenance=Provenance.of("human", used, inputs.files, rng, options),
         language_pair=options.lp,
     )
 
@@ -264,8 +247,7 @@ class _Held(NamedTuple):
     tables: list[tuple[TableFormat, RawTable]]
 
 
-def _read(sources: Sequence[object], options: HumanOptions, *, whole: bool = True) -> _Held:
-    """Read sources; columns that rows are selected by must be there if these are all sources."""
+def _read(sources: Sequence[object], options: HumanOptions) -> _Held:
     tables: list[tuple[TableFormat, RawTable]] = []
     reading = Reading(
         options.where,
@@ -279,8 +261,7 @@ def _read(sources: Sequence[object], options: HumanOptions, *, whole: bool = Tru
     )
     judged = [source for source in sources if isinstance(source, Judgements)]
     reads = read_all([s for s in sources if not isinstance(s, Judgements)], reading)
-    if whole:
-        check_columns(reads, reading)
+    check_columns(reads, reading)
     return _Held(judged, reads, tables)
 
 
@@ -322,7 +303,8 @@ def _gathered(held: _Held, scorer: Scorer, options: HumanOptions) -> Inputs:
         note += "; {} not in the file, {} of the file without a judgement".format(*unknown)
         notes.append(note if any(unknown) else note.partition(";")[0])
     joined = join(scores) if scores else None
-    return Inputs(together, joined, tuple(files), tuple(notes), _known_segments(about))
+    known = join(about).segments if about else None
+    return Inputs(together, joined, tuple(files), tuple(notes), known)
 
 
 def _protocol_of(held: _Held, human: str | None) -> tuple[str, str]:
@@ -352,27 +334,6 @@ def _shown_by(value: object, human: str | None) -> Iterable[tuple[str, str]]:
             yield ("esa", "scores and marked errors") if scored else ("mqm", "marked errors")
         elif scored:
             yield "da", "scores of raters"
-
-
-def _known_segments(sets: Sequence[EvalSet]) -> Segments | None:
-    if not sets:
-        return None
-    ids = tuple(dict.fromkeys(name for es in sets for name in es.segments.ids))
-    columns: dict[str, Any] = {}
-    for kind in ("documents", "domains", "sources"):
-        names: dict[str, str] = {}
-        for es in sets:
-            column = getattr(es.segments, kind) or ()
-            for segment, name in zip(es.segments.ids, column, strict=False):
-                if name is None:
-                    continue
-                if names.setdefault(segment, name) != name and kind != "sources":
-                    raise InputError(
-                        f"segment '{segment}' is of {kind[:-1]} '{names[segment]}' in one input, "
-                        f"of '{name}' in another"
-                    )
-        columns[kind] = tuple(map(names.get, ids))
-    return Segments(ids, **columns)
 
 
 def ratings_of(es: EvalSet, human: str | None) -> Ratings:

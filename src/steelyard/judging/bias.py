@@ -1,4 +1,4 @@
-"""What biases judges beyond annotators, and where they agree with annotators less."""
+"""What biases judges beyond annotators."""
 
 from __future__ import annotations
 
@@ -7,16 +7,13 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from steelyard.core.decision import shown_interval
 from steelyard.core.display import Record, Statement
-from steelyard.core.errors import UsageError, hint
 from steelyard.core.options import keywords
 from steelyard.core.table import Cell, Column, Table
 from steelyard.core.text import plural
-from steelyard.data.judgements import Codes, encode
-from steelyard.data.verdicts import MISSING, UNPARSED, Opinion, Verdicts
+from steelyard.data.verdicts import Opinion, Verdicts
 from steelyard.formats.verdicts.read import LENGTH
 from steelyard.judging.card import (
     EXAGGERATION,
@@ -28,9 +25,6 @@ from steelyard.judging.card import (
     position_bias,
 )
 from steelyard.judging.options import BiasOptions
-from steelyard.stats.arrays import Floats, group_sums
-from steelyard.stats.distributions import stdtr
-from steelyard.stats.estimate import Estimate, mean_estimate, share_estimate, symmetric, undefined
 from steelyard.stats.judged.bias import (
     CONSTANT,
     FIXED,
@@ -38,29 +32,11 @@ from steelyard.stats.judged.bias import (
     Effect,
     Position,
 )
-from steelyard.stats.paired.corrections import adjust
 
 ALPHA = 0.05  # above which no sentence says that something biases a judge
-_FEWEST_ROWS = 10  # of a slice below which it is not measured
-_FEWEST_UNITS = 5  # in a slice and outside, below which there is no test
 
 
 # ---------------------------------------------------------------------------------------- results
-
-
-@dataclass(frozen=True, slots=True)
-class SliceAgreement(Record):
-    """How far a judge agrees in a slice, and how much further than in the rest.
-
-    Agreement is the share of equal labels; of scores without labels minus the mean distance.
-    """
-
-    name: str
-    value: str
-    agreement: Estimate
-    beyond_the_rest: Estimate
-    p: float
-    p_adjusted: float
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -74,21 +50,12 @@ class JudgeBias(Record):
     n: int
     position: Position | None
     effects: tuple[Effect, ...]
-    slices: tuple[SliceAgreement, ...]
     notes: tuple[str, ...] = ()
 
     def statements(self) -> Iterator[Statement]:
         """Yield a sentence on every bias that is sure, or that none was detected."""
         phrases = position_phrases(self.position)
         phrases += effect_phrases(self.effects, pairs=self.position is not None)
-        worse = [part for part in self.slices
-                 if part.p_adjusted < ALPHA and part.beyond_the_rest.value < 0]  # fmt: skip
-        if worse:
-            least = min(worse, key=lambda part: (part.agreement.value, part.name, part.value))
-            elsewhere = least.agreement.value - least.beyond_the_rest.value
-            where = f"where {least.name} is {least.value}"
-            agreement = f"{least.agreement.value:.2f}; elsewhere {elsewhere:.2f}"
-            phrases.append(f"agrees with annotators least {where} ({agreement})")
         for phrase in phrases:
             yield "settled", f"{self.judge} {phrase}."
         if self.position is not None and self.position.design == FIXED:
@@ -165,26 +132,13 @@ class BiasReport(JudgeAnswers):
         note = "effects on judge minus annotators, all at once; p adjusted by Holm"
         return Table("", columns, tuple(rows), (note,))
 
-    def tables(self) -> list[Table]:
-        """Return effects, and agreement by slice where there are slices."""
-        rows = [
-            (judge.judge, part.name, part.value, part.agreement.n, part.agreement.value,
-             part.agreement.low, part.agreement.high, part.beyond_the_rest.value, part.p_adjusted)
-            for judge in self.judges for part in judge.slices
-        ]  # fmt: skip
-        columns = (Column("judge"), Column("slice"), Column("value"), Column("n"),
-                   Column("agreement", "higher", 3),
-                   *_columns("low", "high", "beyond the rest", "p adjusted"))  # fmt: skip
-        slices = Table("Agreement by slice", columns, tuple(rows))
-        return [self.table(), *([slices] if rows else [])]
-
 
 # ------------------------------------------------------------------------------------- estimation
 
 
 @keywords(BiasOptions)
 def judge_bias(*sources: Any, options: BiasOptions) -> BiasReport:
-    """Return what biases judges beyond annotators, and where they agree with them less.
+    """Return what biases judges beyond annotators.
 
     Parameters
     ----------
@@ -207,15 +161,7 @@ def judge_bias(*sources: Any, options: BiasOptions) -> BiasReport:
     """
     verdicts = options.read(sources)
     families = options.families(verdicts)
-    slices = verdicts.slices
-    if options.by is not None:
-        for name in options.by:
-            if name not in slices:
-                raise UsageError(f"by: no column '{name}' of words; {hint(name, slices)}")
-        slices = {name: slices[name] for name in options.by}
-    judges = tuple(
-        _bias_of(verdicts, judge, families, slices, options) for judge in verdicts.judges
-    )
+    judges = tuple(_bias_of(verdicts, judge, families, options) for judge in verdicts.judges)
     return BiasReport(judges, verdicts.notes, options.provenance("judge bias", sources))
 
 
@@ -223,7 +169,6 @@ def _bias_of(
     verdicts: Verdicts,
     judge: Opinion,
     families: Mapping[str, str],
-    slices: Mapping[str, tuple[str, ...]],
     options: BiasOptions,
 ) -> JudgeBias:
     people, level = verdicts.people(), options.level
@@ -239,83 +184,5 @@ def _bias_of(
         n=int((~np.isnan(errors)).sum()),
         position=position_bias(verdicts, people, judge, level),
         effects=effects,
-        slices=agreement_by_slice(verdicts, people, judge, slices, level),
         notes=tuple(notes),
     )
-
-
-def agreement_by_slice(
-    verdicts: Verdicts,
-    people: Opinion,
-    judge: Opinion,
-    slices: Mapping[str, tuple[str, ...]],
-    level: float,
-) -> tuple[SliceAgreement, ...]:
-    """Measure agreement in every slice, and test it against the rest; p by Holm over all slices."""
-    score = _agreement_by_row(people, judge, verdicts.people_shares())
-    scored = ~np.isnan(score)
-    binary = bool(np.isin(score[scored], (0.0, 1.0)).all())
-    parts: list[tuple[str, str, Estimate, Estimate, float]] = []
-    for name, words in slices.items():
-        values, codes = encode(words)
-        for code, value in enumerate(values):
-            inside = scored & (codes == code)
-            if inside.sum() < _FEWEST_ROWS:
-                continue
-            unit = None if verdicts.unit is None else verdicts.unit[inside]
-            estimate = share_estimate if binary else mean_estimate
-            beyond, p = _against_rest(score, inside, scored, verdicts.unit, level)
-            parts.append((name, value, estimate(score[inside], unit, level), beyond, p))
-    adjusted = np.array([p for *_, p in parts])
-    tested = ~np.isnan(adjusted)
-    if tested.any():
-        adjusted[tested] = adjust(adjusted[tested])
-    return tuple(SliceAgreement(*part, float(p)) for part, p in zip(parts, adjusted, strict=True))
-
-
-def _agreement_by_row(people: Opinion, judge: Opinion, shares: Floats) -> Floats:
-    """Return the agreement on each row: 1 or 0 of labels, minus the distance of scores.
-
-    ``shares`` are the annotators' labels: where they are split, each of theirs is right in part.
-    What can't be understood is wrong; NaN where either says nothing.
-    """
-    labelled = shares.sum(axis=1) > 0
-    if judge.label is None or not (labelled.any() and judge.categorical):
-        return -np.abs(judge.value - people.value)
-    equal = shares[np.arange(len(shares)), np.maximum(judge.label, 0)]
-    silent = ~labelled | (judge.label == MISSING)
-    return np.where(silent, np.nan, np.where(judge.label == UNPARSED, 0.0, equal))
-
-
-def _against_rest(
-    score: Floats,
-    inside: NDArray[np.bool_],
-    scored: NDArray[np.bool_],
-    unit: Codes | None,
-    level: float,
-) -> tuple[Estimate, float]:
-    """Return agreement inside minus outside, with errors by unit, and the two-sided p.
-
-    Errors are those of rows that agree as all do: a slice in which all verdicts are right has no
-    error of its own.
-    """
-    rest = scored & ~inside
-    n, n_rest = int(inside.sum()), int(rest.sum())
-    if n_rest < _FEWEST_ROWS:
-        return undefined("no rest to compare with", n), np.nan
-    value = float(score[inside].mean() - score[rest].mean())
-    off = score - score[scored].mean()
-    influence = np.where(inside, off / n, np.where(rest, -off / n_rest, 0.0))[scored]
-    codes = np.arange(len(influence))
-    if unit is not None:
-        codes = np.unique(unit[scored], return_inverse=True)[1]
-    n_units = int(codes.max()) + 1
-    sums = group_sums(codes, influence, n_units)
-    fewest = min(len(np.unique(codes[rows[scored]])) for rows in (inside, rest))
-    se = float(np.sqrt(sums @ sums * n_units / max(n_units - 1, 1)))
-    if fewest < _FEWEST_UNITS:
-        return Estimate(value, n=n, why=f"{fewest} units: too few for a test"), np.nan
-    if not se > 0:
-        return Estimate(value, n=n, why="no interval: nothing varies"), np.nan
-    p = 2 * float(stdtr(fewest - 1, -abs(value) / se))
-    return symmetric(value, se, n, level, fewest - 1), p

@@ -52,7 +52,6 @@ from steelyard.stats.prediction_powered.strengths import plain_strengths
 
 EXAGGERATION, OWN_FAMILY = "exaggeration", "own family"
 _LABELS, _MORE = 100, 900  # the worth of a judge is that of 100 labels beside 900 more verdicts
-_LEAST_ITEMS = 2
 _NO_LABELS = "verdicts are scores, no labels"
 _WEIGHTED = ("kappa_linear", "kappa_quadratic", "ac1", "alpha")
 
@@ -287,7 +286,7 @@ def _soft_accuracy(verdicts: Verdicts, human: Floats, judge: Floats) -> float:
     tables[0][verdicts.left, verdicts.item] = human
     tables[1][verdicts.left, verdicts.item] = judge
     complete = ~np.isnan(tables).any(axis=(0, 1))
-    if complete.sum() < _LEAST_ITEMS:
+    if complete.sum() < 2:
         return np.nan
     return float(spa(tables[0][:, complete], tables[1][:, complete]))
 

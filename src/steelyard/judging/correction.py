@@ -79,11 +79,11 @@ class Sampling:
 def parse_labels(text: str) -> tuple[str, str | None]:
     """Return how labels were chosen and by which column: ``by:domain`` is ``by``, ``domain``."""
     kind, colon, column = text.partition(":")
-    needs_column = kind in (BY, PROBABILITY)
-    if kind not in (RANDOM, UNKNOWN, BY, PROBABILITY) or needs_column != bool(column):
+    complete = (
+        bool(column) if kind in (BY, PROBABILITY) else kind in (RANDOM, UNKNOWN) and not colon
+    )
+    if not complete:
         raise UsageError(f"labels '{text}': expected {_HOW}")
-    if colon and not needs_column:
-        raise UsageError(f"labels '{text}': '{kind}' has no column")
     return kind, column or None
 
 

@@ -27,8 +27,6 @@ from steelyard.core.text import listed
 if TYPE_CHECKING:
     from steelyard.data.verdicts import Opinion, Verdicts
 
-SWAPPED = ("place", "column")
-UNPARSED = ("auto", "wrong", "drop")
 AUTO, MEAN, BT = "auto", "mean", "bt"
 
 
@@ -66,8 +64,8 @@ class ReadOptions(Options):
         "name systems.", metavar="LEFT,RIGHT,TIE",
     )  # fmt: skip
     swapped: str | None = choice(
-        None, SWAPPED, "What A means where the right output was shown first: the one shown first "
-        "(place), or the left column; by default place, unless the data contradict it.",
+        None, ("place", "column"), "What A means where the right output was shown first: the one "
+        "shown first (place), or the left column; by default place, unless the data contradict it.",
     )  # fmt: skip
     where: Any = ()
     columns: Any = ()
@@ -123,8 +121,8 @@ class OneJudgeOptions(ReadOptions):
 
 
 @dataclass(frozen=True, kw_only=True)
-class FamilyOptions(ReadOptions):
-    """Which systems come from the same family as a judge."""
+class BiasOptions(ReadOptions):
+    """What biases judges beyond annotators: ``own`` are patterns of the systems of its family."""
 
     own: Any = ()  # patterns of systems by judge
     level: float = _level()
@@ -143,11 +141,11 @@ class FamilyOptions(ReadOptions):
 
 
 @dataclass(frozen=True, kw_only=True)
-class JudgeOptions(FamilyOptions):
+class JudgeOptions(BiasOptions):
     """How judges are measured against annotators."""
 
     unparsed: str = choice(
-        "auto", UNPARSED,
+        "auto", ("auto", "wrong", "drop"),
         "Verdicts that can't be understood: wrong, or left out (drop); auto: empty cells are left "
         "out, words are wrong.",
     )  # fmt: skip
@@ -155,15 +153,6 @@ class JudgeOptions(FamilyOptions):
         0.2, "What an annotator costs, in the alternative annotator test: 0.2 for experts, 0.15 "
         "for skilled annotators, 0.1 for a crowd.", metavar="E",
     )  # fmt: skip
-
-
-@dataclass(frozen=True, kw_only=True)
-class BiasOptions(FamilyOptions):
-    """What biases judges beyond annotators."""
-
-    by: Collection[str] | None = names(
-        None, "Columns of words by which agreement is split; by default all that are found."
-    )
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -170,7 +170,9 @@ def plan_labels(*sources: Any, options: PlanOptions, rng: Rng = 0) -> LabelPlan:
         notes.append(f"{missing} without a verdict count: they can be labelled like all others")
     labelled = ~np.isnan(human)
     # A correction uses labels of rows without a verdict too, so the plan counts these rows.
-    rho = _rho(human[labelled], with_every_verdict(judge.value)[labelled])
+    rho = math.nan
+    if labelled.sum() >= FEWEST:
+        rho = cell_pearson(human[labelled], with_every_verdict(judge.value)[labelled])[0]
     spread = _spread(human[labelled], judge.value[judged], notes)
     half, needs = options.half_width, []
     if half is None and options.kappa is None and options.budget is None:
@@ -200,10 +202,6 @@ def plan_labels(*sources: Any, options: PlanOptions, rng: Rng = 0) -> LabelPlan:
         warnings=verdicts.notes,
         provenance=options.provenance("judge plan", sources, rng),
     )
-
-
-def _rho(y: Floats, f: Floats) -> float:
-    return cell_pearson(y, f)[0] if len(y) >= FEWEST else math.nan
 
 
 def _spread(y: Floats, judged: Floats, notes: list[str]) -> float:

@@ -39,8 +39,8 @@ from steelyard.core.options import check_names, keywords
 from steelyard.core.provenance import Provenance, origin
 from steelyard.core.table import Cell, Column, Table
 from steelyard.core.text import all_of, listed, plural, sentence
-from steelyard.data.verdicts import OF_PAIRS, Opinion, Verdicts
-from steelyard.judging.bias import ALPHA, effect_phrases
+from steelyard.data.verdicts import Opinion, Verdicts
+from steelyard.judging.bias import effect_phrases, position_phrases
 from steelyard.judging.card import (
     Answer,
     JudgeCard,
@@ -52,7 +52,7 @@ from steelyard.judging.card import (
 from steelyard.judging.options import JudgeOptions
 from steelyard.stats.judged.agreement import CONSTANT_JUDGE
 from steelyard.stats.judged.alt_test import AltTest, best_constant
-from steelyard.stats.judged.bias import FIXED, RANDOM_SIDES, SWAPPED
+from steelyard.stats.judged.bias import FIXED, SWAPPED
 from steelyard.stats.prediction_powered.labels import labels_for_kappa
 
 EXIT_FAILS, EXIT_UNDECIDED = 3, 4
@@ -259,21 +259,10 @@ class _Words:
 
     def position(self) -> list[str]:
         """Return which position the judge prefers, if it plainly does."""
-        position, name = self.card.position, self.card.name
-        if position is None or not position.p < ALPHA or abs(position.bias.value) < _PLAIN_BIAS:
+        position = self.card.position
+        if position is None or not abs(position.bias.value) >= _PLAIN_BIAS:
             return []
-        if position.design != RANDOM_SIDES:
-            where = "first" if position.bias.value > 0 else "second"
-            flips = f"{position.first} pairs go to the first in both orders, {position.second}"
-            return [f"{name} prefers the answer shown {where}: {flips} to the second."]
-        labels = self.verdicts.judge(name).label
-        assert labels is not None
-        left, right = (percent(float((labels[labels >= 0] == OF_PAIRS.index(side)).mean()))
-                       for side in ("left", "right"))  # fmt: skip
-        if position.bias.value > 0:
-            return [f"{name} picks the left answer in {left} of battles (right: {right})."]
-        # "The right answer" would be read as the correct one.
-        return [f"{name} picks the answer on the right in {right} of battles (left: {left})."]
+        return [f"{self.card.name} {phrase}." for phrase in position_phrases(position)]
 
     def order(self) -> list[str]:
         """Return how the judge orders systems."""
@@ -395,15 +384,6 @@ class JudgeReport(Answer):
         yield from (("sureness", line) for line in lines)
         yield from (("sureness", line) for line in self._worth_line())
 
-    def paragraphs(self) -> list[str]:
-        """Return the same as a paragraph for each judge, after the classes."""
-        judges = [
-            [judge.undecided()] * (judge.verdict.word == TOO_LITTLE) + judge.lines()
-            for judge in self._judges()
-        ]
-        paragraphs = [" ".join(lines) for lines in judges if lines]
-        return [*self.headline(), *paragraphs, *self._worth_line()]
-
     def best_with_labels(self) -> JudgeCard | None:
         """Return the judge with which labels are worth most, of those usable with labels."""
         cards = [
@@ -441,7 +421,7 @@ class JudgeReport(Answer):
             for item in self.requirements
         )
         if details:
-            return [self.table(), "\n".join(self.paragraphs()), checked]
+            return [self.table(), "\n".join(self.sentences), checked]
         shown = [line for judge in self._judges() for line in judge.largest_bias()][:_BIASES]
         return [self.table(short=True), "\n".join(shown), checked]
 

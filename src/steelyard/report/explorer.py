@@ -21,6 +21,7 @@ from steelyard.data.evalset import EvalSet, ScoreTable
 from steelyard.data.judgements import ErrorSpan, Ratings
 from steelyard.formats import files
 from steelyard.formats.reading import read_any
+from steelyard.human.run import ratings_of
 from steelyard.stats.arrays import Floats
 
 MISSING = 65535  # the code of a missing score
@@ -319,6 +320,9 @@ def with_ratings(es: EvalSet, path: Path) -> EvalSet:
     A judgement that lists weighted errors and no value is worth minus the sum of their weights.
     """
     form, value, _ = read_any(path)
+    if isinstance(value, EvalSet) and value.ratings:
+        es = replace(es, inputs=(*es.inputs, *value.inputs))
+        value = ratings_of(value, None)
     if not isinstance(value, Ratings):
         raise InputError(f"holds no ratings ({form})", path=path)
     return joined(es, path.name.split(".gz")[0], value)

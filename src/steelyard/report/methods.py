@@ -9,7 +9,6 @@ import numpy as np
 
 from steelyard.comparison.card import Card
 from steelyard.comparison.results import (
-    CORRECTIONS,
     PROPORTION,
     TESTS,
     Comparison,
@@ -21,6 +20,7 @@ from steelyard.core.text import all_of, plural
 from steelyard.data.evalset import EvalSet
 from steelyard.data.units import many
 from steelyard.metaevaluation.results import MetaEvaluation
+from steelyard.report.glossary import CORRECTIONS
 
 #: What a paper cites for each method.
 CITATIONS = {
@@ -89,7 +89,7 @@ def _comparison_methods(result: Any) -> tuple[list[str], list[str]]:
         shown += "" if result.unit.design_effect == 1 else f", each by {result.unit.name}"
         parts.append(
             f"All pairs were tested two-sided at {100 * result.alpha:g}% with the "
-            f"{shown}, with {CORRECTIONS[test.correction]}."
+            f"{shown}, {CORRECTIONS[test.correction]}."
         )
         cited.append(test.correction)
     parts.append(result.unit.summary())

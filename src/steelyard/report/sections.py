@@ -8,6 +8,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
+from pathlib import Path
 from typing import TYPE_CHECKING
 from urllib.parse import urlencode
 
@@ -22,21 +23,26 @@ from steelyard.comparison.results import (
 )
 from steelyard.comparison.suites import Suite
 from steelyard.core.display import Summary
-from steelyard.core.errors import printable
+from steelyard.core.errors import DegenerateError, printable
 from steelyard.core.provenance import Provenance
-from steelyard.core.table import Table
+from steelyard.core.table import Column, Table
 from steelyard.core.text import plural
 from steelyard.data.evalset import EvalSet
+from steelyard.data.judgements import Ratings
 from steelyard.data.linting import Finding
 from steelyard.data.overview import Overview
+from steelyard.formats.judged.builder import HUMAN
+from steelyard.formats.judged.wmt26 import CAMPAIGN
 from steelyard.human.ranking import UNKNOWN
 from steelyard.human.raters import agreements, rater_scale, rater_table
 from steelyard.human.results import defined_coefficients
+from steelyard.human.run import human_scores
 from steelyard.judging.report import JudgeReport, worst_disagreements
 from steelyard.metaevaluation.results import MetaEvaluation, MetaResult
 from steelyard.report import glossary, grids, methods
 from steelyard.report.explorer import Explorer, Mistake
 from steelyard.report.figures import comparison as systems_figures
+from steelyard.report.figures import human as human_figures
 from steelyard.report.figures import judges as judge_figures
 from steelyard.report.figures import meta as metric_figures
 from steelyard.report.figures import pair as pair_figures
@@ -341,7 +347,7 @@ def _judges(content: Content, writer: Writer) -> Iterator[Markup]:
     report = content.judges
     if report is None:
         return
-    first, *more = report.paragraphs()
+    first, *more = report.sentences
     yield writer.words(first)
     yield writer.table(report.table(short=True), "How far judges agree with people",
                        report.table())  # fmt: skip
@@ -386,6 +392,37 @@ def _ratings(content: Content, writer: Writer) -> Iterator[Markup]:
             yield writer.strips(forest("", f"Agreement of raters of {name}", rows, heads))
         table = rater_table(ratings, rater_scale(ratings), ratings.value, None)
         yield writer.folded("", "Each rater", writer.table(table, f"Raters of {name}"))
+        if name in _campaigns(content.es) and len(ratings.systems) > 1:
+            yield from _both_rankings(ratings, writer)
+
+
+def _campaigns(es: EvalSet) -> list[str]:
+    """Return the ratings that are of a log of WMT26, which has an official ranking."""
+    logs = {Path(f.path).name.split(".gz")[0] for f in es.inputs if f.format == CAMPAIGN.name}
+    return [name for name in es.ratings if name in logs] or ([HUMAN] if logs else [])
+
+
+def _both_rankings(ratings: Ratings, writer: Writer) -> Iterator[Markup]:
+    """Set the ranks and lines of the organisers beside ours, and say which lines survive."""
+    try:
+        result = human_scores(ratings, protocol="esa", preset="wmt26", n_bootstrap=0)
+    except DegenerateError as error:
+        yield writer.words(f"No official ranking: {error}.")
+        return
+    yield writer.made("heading", "The official ranking and ours")
+    yield writer.words(result.both_rankings() or result.answer()[0])
+    variants = result.parts["variants"].to_columns()
+    lines = {
+        line["after"]: f"{line['kind']}, {'survives' if line['survives'] else 'falls'}"
+        for line in result.more["preset"].get("lines", ())
+    }
+    columns = (Column("system"), Column(result.score, "higher", digits=1), Column("official rank"),
+               Column("our rank"), Column("official line below"))  # fmt: skip
+    ours = zip(result.systems, variants["wmt26 range"], variants["default range"], strict=True)
+    rows = tuple((row.system, row.score, *spans, lines.get(row.system, "")) for row, *spans in ours)
+    yield writer.table(Table("", columns, rows), "The official ranking of WMT26 and ours")
+    figure = ("chart-rankings", partial(human_figures.draw, "rankings", result))
+    yield writer.folded("both-rankings", "Ranks that both rules leave open", writer.charts(figure))
 
 
 # -- segments

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 import tomllib
 from collections import Counter
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from itertools import compress
 from pathlib import Path
@@ -21,7 +21,7 @@ from steelyard.stats.distributions import ndtri
 
 Figure = float | int | str | None
 _UNDEFINED = "undefined on the data at hand"
-_NOT_COMPARED = "nothing to compare"
+_NO_REASON = "no reason is known"
 
 
 #: What a figure turns out to be; ``match`` is True for two, then False for two, then None.
@@ -33,38 +33,33 @@ ERRORS = 2.0
 _BAND = "standard errors of the difference (95%)"
 
 
-class Allowed(NamedTuple):
-    """How far two figures that are equal may be apart, and why.
+class Ours(NamedTuple):
+    """Our figure, or words that say why there is none, and what to say of it if it differs.
 
-    ``error`` is the standard error of the difference, where a figure comes from samples: two of
-    them are let pass as chance. Of a table whose cells are judged ``together`` so many are let
-    pass that, in 95% of reproductions, chance alone puts no cell beyond (Bonferroni).
+    ``reason`` replaces the note of the table, ``detail`` is of this figure alone. ``other_data``
+    says that the figure is of other data than the paper's, so that it is shown but not compared.
+    ``error`` is the standard error of the difference, where a figure comes from samples. Of a table
+    whose cells are judged ``together``, chance alone puts no cell beyond what is let pass in 95% of
+    reproductions (Bonferroni).
     """
 
-    most: float
-    why: str
+    figure: float | str
+    reason: str | None = None
+    detail: str | None = None
+    other_data: bool = False
     error: float | None = None
     together: int = 1
 
-    @property
-    def errors(self) -> float:
-        """Standard errors of the difference that are let pass."""
-        return max(ERRORS, float(-ndtri(0.025 / self.together)))
 
-
-COUNTED = Allowed(0.0, "a count")
-COMPUTED = Allowed(1e-9, "nothing is rounded")
-
-
-def printed(decimals: int) -> Allowed:
+def printed(decimals: int) -> float:
     """Give half a unit of the last decimal that is printed.
 
     Examples
     --------
-    >>> printed(2).most, printed(2).why
-    (0.005, 'printed with 2 decimals')
+    >>> printed(2)
+    0.005
     """
-    return Allowed(float(f"5e-{decimals + 1}"), f"printed with {decimals} decimals")
+    return float(f"5e-{decimals + 1}")
 
 
 @dataclass(frozen=True, slots=True)
@@ -73,12 +68,10 @@ class Row(Record):
 
     ``verdict`` is one of :data:`VERDICTS`: unless it is a match, ``note`` says why. A figure is not
     at hand if its data are not (``ours`` is None), or if ours is of other data than the paper's.
-    ``detail`` is what a note has to say of this figure alone. ``tolerance`` is the difference that
-    is let pass and ``why`` what it is made of; ``error`` is the standard error of the difference,
-    where a figure comes from samples.
+    ``tolerance`` is the difference that is let pass, None for words.
     """
 
-    json_keys = keys("what published ours match note=explanation verdict tolerance error why")
+    json_keys = keys("what published ours match note=explanation verdict tolerance error")
     what: str
     published: Figure
     ours: Figure
@@ -86,7 +79,6 @@ class Row(Record):
     note: str | None = None
     detail: str | None = None
     tolerance: float | None = None
-    why: str = "words: the same or not"
     error: float | None = None
 
     @property
@@ -107,7 +99,7 @@ class Row(Record):
     @classmethod
     def absent(cls, what: str, published: Figure, reason: str) -> Row:
         """Make a row of a figure that has no partner here."""
-        return cls(what, published, None, ABSENT, reason, why=_NOT_COMPARED)
+        return cls(what, published, None, ABSENT, reason)
 
     def blame_paper(self, reason: str, corrected: float | None = None) -> Row:
         """Say that the paper is at fault if this row differs.
@@ -123,61 +115,55 @@ class Row(Record):
         return replace(self, verdict=FAULT, note=reason)
 
     @classmethod
-    def same(cls, what: str, published: Figure, ours: Figure, reason: str | None = None) -> Row:
-        """Make a row of two words or names."""
-        match = published == ours
-        return cls(what, published, ours, EQUAL if match else DIFFERS, None if match else reason)
-
-    @classmethod
     def judge(
         cls,
         what: str,
-        published: float,
-        ours: float | str,
-        within: Allowed,
-        reason: str | None = None,
-        detail: str | None = None,
-        *,
-        other_data: bool = False,
+        published: float | str,
+        ours: Ours | float | str,
+        tolerance: float = 0.0,
+        note: str | None = None,
     ) -> Row:
-        """Make a row of two numbers; words in the place of ours say why it is not at hand.
+        """Make a row of two words, or of two numbers, where words in the place of ours say why not.
 
-        They are equal if they differ by no more than what is ``within`` print, and within sampling
-        error if two standard errors of the difference make up for the rest. If ours is of
-        ``other_data`` than the paper's, as the reason says, the two are shown but not compared.
+        Numbers are equal if they differ by no more than the ``tolerance``, and within sampling
+        error if standard errors of the difference make up for the rest.
 
         Examples
         --------
         >>> Row.judge("Table 1, x", 0.40, 0.404, printed(2)).verdict
         'equal'
-        >>> Row.judge("Table 1, x", 0.40, 0.41, printed(2)._replace(error=0.01)).verdict
+        >>> Row.judge("Table 1, x", 0.40, Ours(0.41, error=0.01), printed(2)).verdict
         'within sampling error'
-        >>> Row.judge("Table 1, x", 0.40, 0.41, printed(2), reason="other data").note
+        >>> Row.judge("Table 1, x", 0.40, 0.41, printed(2), "other data").note
         'other data'
         >>> Row.judge("Table 1, x", 0.40, "no data", printed(2)).verdict
         'not at hand'
-        >>> row = Row.judge("Table 1, x", 0.40, 0.5, printed(2), "of 2020", other_data=True)
+        >>> row = Row.judge("Table 1, x", 0.40, Ours(0.5, "of 2020", other_data=True))
         >>> row.verdict, row.ours, row.match
         ('not at hand', 0.5, None)
         """
-        if isinstance(ours, str):
-            return cls.absent(what, published, ours)
-        if math.isnan(ours):
+        if not isinstance(ours, Ours):
+            ours = Ours(ours)
+        figure, reason, detail, other_data, error, together = ours
+        reason = reason or note or _NO_REASON
+        if isinstance(published, str):
+            same = published == figure
+            return cls(
+                what, published, figure, EQUAL if same else DIFFERS, None if same else reason
+            )
+        if isinstance(figure, str):
+            return cls.absent(what, published, figure)
+        if math.isnan(figure):
             return cls.absent(what, published, _UNDEFINED)
-        note: str | None = reason or "no reason is known"
         if other_data:
-            return cls(what, published, ours, ABSENT, note, detail, why=_NOT_COMPARED)
-        most, why, error = within[:3]
-        tolerance = most
+            return cls(what, published, figure, ABSENT, reason, detail)
+        gap = abs(published - figure) - 1e-9
+        verdict = EQUAL if gap <= tolerance else SAMPLED
         if error is not None:
-            tolerance += within.errors * error
-            cells = f" for {within.together} cells together" if within.together > 1 else ""
-            why = f"{why}, and {within.errors:.3g} {_BAND}{cells}"
-        gap = abs(published - ours) - 1e-9
-        verdict = EQUAL if gap <= most else SAMPLED if gap <= tolerance else DIFFERS
-        if verdict != DIFFERS:
-            note = detail = None
-        return cls(what, published, ours, verdict, note, detail, tolerance, why, error)
+            tolerance += max(ERRORS, float(-ndtri(0.025 / together))) * error
+        if gap > tolerance:
+            return cls(what, published, figure, DIFFERS, reason, detail, tolerance, error)
+        return cls(what, published, figure, verdict, tolerance=tolerance, error=error)
 
     @classmethod
     def claim(
@@ -194,7 +180,7 @@ class Row(Record):
 
         None says that the data can't tell. If it is that a difference is above zero, ``interval``
         is its 95% interval: what holds, but with zero in the interval, holds within sampling error
-        only. ``other_data`` is that of :meth:`judge`.
+        only. ``other_data`` is that of :class:`Ours`.
 
         Examples
         --------
@@ -209,16 +195,43 @@ class Row(Record):
             return cls.absent(what, "yes", _UNDEFINED)
         ours = "yes" if holds else "no"
         if other_data:
-            return cls(what, "yes", ours, ABSENT, reason, detail, why=_NOT_COMPARED)
-        why, error, unsure = "a statement: it holds or not", None, False
-        if interval is not None:
-            low, high = interval
-            error, unsure = (high - low) / (2 * 1.96), not low > 0
-            why = f"{why}; sure if the 95% interval of the difference lies above 0"
-        verdict = DIFFERS if not holds else SAMPLED if unsure else EQUAL
+            return cls(what, "yes", ours, ABSENT, reason, detail)
+        low, high = interval or (math.inf, math.inf)
+        error = None if interval is None else (high - low) / (2 * 1.96)
+        verdict = DIFFERS if not holds else EQUAL if low > 0 else SAMPLED
         note = None if holds else reason
-        told = None if verdict == EQUAL else detail
-        return cls(what, "yes", ours, verdict, note, told, None, why, error)
+        return cls(
+            what, "yes", ours, verdict, note, None if verdict == EQUAL else detail, None, error
+        )
+
+
+def compare(
+    table: Mapping[str, Any], ours: Callable[[str, str], Ours | float | str], **names: str
+) -> Iterator[Row]:
+    """Compare every cell of a published table, by row and column, with what ``ours`` gives of it.
+
+    A table has ``rows`` (a figure each, or as many as it has ``columns``; nan is a cell without a
+    figure), says in ``what`` how its figures are called, and may have a ``tolerance`` and a
+    ``note``, which is the reason why figures differ. ``names`` are further words of ``what``.
+
+    Examples
+    --------
+    >>> table = {"what": "Table 1, {row}", "rows": {"a": 1, "b": 2}}
+    >>> [(row.what, row.verdict) for row in compare(table, lambda row, column: 1.0)]
+    [('Table 1, a', 'equal'), ('Table 1, b', 'differs')]
+    """
+    for what, row, column, value in cells(table, **names):
+        figure = ours(row, column)
+        yield Row.judge(what, value, figure, table.get("tolerance", 0.0), table.get("note"))
+
+
+def cells(table: Mapping[str, Any], **names: str) -> Iterator[tuple[str, str, str, Any]]:
+    """List what a published table prints: what it is, row, column, value."""
+    for row, values in table["rows"].items():
+        listed = values if isinstance(values, list) else [values]
+        for column, value in zip(table.get("columns", [""]), listed, strict=False):
+            if value == value:  # noqa: PLR0124 - words, or not nan
+                yield table["what"].format(row=row, column=column, **names), row, column, value
 
 
 @dataclass(frozen=True, slots=True, repr=False)
@@ -237,7 +250,6 @@ class Reproduction(Result):
             Field("verdict"),
             Field("tolerance", digits=3, mixed=True),
             Field("error", digits=3, mixed=True),
-            Field("why"),
         ),
     )
     paper: str
@@ -248,9 +260,9 @@ class Reproduction(Result):
 
     def words(self) -> Summary:
         """Say how many of the published figures are found here, and which are not."""
-        return Summary.of(self._told())
+        return Summary.of(self._statements())
 
-    def _told(self) -> Iterator[Statement]:
+    def _statements(self) -> Iterator[Statement]:
         n, compared = self.counts, sum(row.match is not None for row in self.rows)
         if not compared:
             yield "undecided", f"None of {plural(len(self.rows), 'figure')} can be compared here."
@@ -300,7 +312,7 @@ class Reproduction(Result):
         reasons: dict[tuple[str, str], list[Row]] = {}
         for row in self.rows:
             if row.match is not True:
-                reasons.setdefault((row.verdict, row.note or "no reason is known"), []).append(row)
+                reasons.setdefault((row.verdict, row.note or _NO_REASON), []).append(row)
         for (verdict, note), rows in reasons.items():
             if all(row.ours is None for row in rows):
                 where = ", ".join(dict.fromkeys(row.part for row in rows))
@@ -334,6 +346,11 @@ class Paper:
         """Read the published figures, table by table."""
         path = Path(__file__).with_name(f"{self.file}.toml")
         return tomllib.loads(path.read_text(encoding="utf-8"))
+
+    def absent(self) -> Iterator[Row]:
+        """List the figures of which nothing is printed or nothing can be at hand."""
+        for what in self.figures()["absent"]:
+            yield Row.absent(what["what"], what.get("published"), what["note"])
 
     def reproduced(
         self,

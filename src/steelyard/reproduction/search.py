@@ -14,7 +14,6 @@ and it may itself be one of these. Tables are found compressed or not.
 from __future__ import annotations
 
 import os
-import re
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
@@ -132,15 +131,6 @@ class Places:
             return Found((folder,), lp)
         wanted = f"{name}-metrics/{lp}.{{{','.join(_SCORES)}}}.csv.gz"
         return Found(missing=self.without(wanted_pair(name, lp), wanted))
-
-    def nameless(self) -> list[str]:
-        """Warn of folders of mt-metrics-eval whose name does not say which test set they are."""
-        return [
-            f"{root} is an mt-metrics-eval folder, but its name is not that of a test set "
-            "(expected wmt22, wmt23, ...)"
-            for root in self.roots
-            if _there(root, mtme.recognise) and not re.match("wmt[0-9]", _called(root))
-        ]
 
     def without(self, *names: str) -> str:
         """Say what was looked for and where, of a set that is not there."""

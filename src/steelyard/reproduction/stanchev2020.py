@@ -26,14 +26,7 @@ from steelyard.formats.load import load
 from steelyard.human.darr import DARR, Pairs, pairs_of_battles, pairs_of_scores
 from steelyard.human.options import HumanOptions
 from steelyard.human.run import read_inputs
-from steelyard.reproduction.reproduction import (
-    COMPUTED,
-    COUNTED,
-    Allowed,
-    Paper,
-    Reproduction,
-    Row,
-)
+from steelyard.reproduction.reproduction import Ours, Paper, Reproduction, Row, compare
 from steelyard.reproduction.search import PACKAGE, Data, Places, wanted_pair
 from steelyard.scoring.metric import make_metric
 from steelyard.stats.kendall.counting import PairCounts, TieMatrix, count_pairs, matrix
@@ -49,13 +42,8 @@ _CURVE = (1.0, THRESHOLD, 50.0)  # thresholds that the text speaks of
 RAW = ("wmt-raw", "da_raw", "wmt")  # what scores on the scale from 0 to 100 are called
 #: Metrics whose ties are counted, and what their columns begin with.
 METRICS = {"ties of YiSi-1": "YiSi-1-", "ties of EED": "EED-"}
-_TABLE1 = "outputs and scores of WMT19 are not at hand"
 _YISI = "segment scores of YiSi-1 are not at hand"
-_ROUGHLY = {
-    "pairs at 1 per pair at 50": Allowed(0.5, "the text gives a whole number"),
-    "share kept at 25": Allowed(0.05, "the text says 'almost halves'"),
-}
-_DRAWN = "drawn only: no figures are printed"
+_TEXTS = "texts of this direction are not at hand"
 _PEOPLE = re.compile(r"ref.*|Human.*|HUMAN.*")  # systems that are no machines
 
 
@@ -80,24 +68,23 @@ def reproduce_ties(
     published, places = PAPER.figures(), Places.of(data)
     rows = [*_matrix_rows(published["matrices"]), *_example_rows(published["examples"])]
     files: list[Path | InputFile] = []
-    warnings = []
-    total = len(published["table3"]) - 1
-    for done, (lp, cells) in enumerate(_cells(published["table3"])):
-        found = _count(places, lp)
-        if isinstance(found, str):
-            warnings.append(found)
-            rows += [Row.absent(f"Table 3, {lp}, {what}", n, found) for what, n in cells.items()]
-        else:
-            files += found.inputs
-            rows += _table3_rows(lp, cells, found)
+    counts: dict[str, _Counted | str] = {}
+    for done, lp in enumerate(published["table3"]["rows"], 1):
+        counts[lp] = counted = _count(places, lp)
+        files += () if isinstance(counted, str) else counted.inputs
         if progress is not None:
-            progress(done + 1, total)
+            progress(done, len(published["table3"]["rows"]))
+    rows += compare(published["table3"], lambda lp, what: _table3_cell(counts[lp], what))
     curve = _curve(places)
-    rows += _figure1_rows(published["figure1"], curve)
-    rows.append(Row.absent("Table 1, identical sentences that people ordered", None, _TABLE1))
-    rows.append(Row.absent("Figure 1, the curve itself", None, _DRAWN))
-    told = [*warnings, curve.missing, *places.nameless()]
-    return PAPER.reproduced(rows, [*files, *curve.inputs], told)
+    one, some, most = (curve.kept.get(threshold, np.nan) for threshold in _CURVE)
+    shares = {"ratio": one / most if most else np.nan, "share": some / one if one else np.nan}
+    detail = ", ".join(f"{n:,.0f} pairs at {t:g}" for t, n in curve.kept.items())
+    for name, share in shares.items():
+        ours = Ours(curve.missing or share, curve.reason, detail, curve.other_year)
+        rows += compare(published[f"figure1-{name}"], lambda *_, ours=ours: ours)
+    rows += PAPER.absent()
+    missing = [counted for counted in counts.values() if isinstance(counted, str)]
+    return PAPER.reproduced(rows, [*files, *curve.inputs], [*missing, curve.missing])
 
 
 def _count(places: Places, lp: str) -> _Counted | str:
@@ -141,7 +128,7 @@ def _count_scores(es: EvalSet, human: str, where: str) -> _Counted:
 def _count_list(lp: str, listed: Path, texts: Path, scored: Path) -> _Counted:
     """Count the pairs of an official list, which may lack systems."""
     pairs = counted_pairs(lp, listed, texts)
-    n, systems = len(pairs.systems), _systems(scored, lp)
+    n, systems = len(pairs.systems), load(scored, where={"lp": lp}).n_systems
     share = n * (n - 1) / (systems * (systems - 1))
     fewer = (
         f"the list at hand has {n} of the {systems} systems, that is {share:.0%} of the pairs of "
@@ -171,27 +158,21 @@ def machines(es: EvalSet) -> EvalSet:
     return es.drop(systems=people) if people else es
 
 
-def _cells(table: Mapping[str, Any]) -> Iterator[tuple[str, dict[str, int]]]:
-    for lp, row in table.items():
-        if lp != "columns":
-            yield lp, dict(zip(table["columns"], row, strict=True))
-
-
 def _matrix_rows(matrices: Mapping[str, Any]) -> Iterator[Row]:
     """Every cell of the matrices: what a single pair is worth."""
-    signs, orders = (-1.0, 0.0, 1.0), ("<", "=", ">")
-    for title, name in matrices["names"].items():
-        for h, people in enumerate(orders):
-            for m, metric in enumerate(orders):
-                ours = _worth(matrix(name), signs[h], signs[m])
-                what = f"{title}, people {people} metric {metric}"
-                otherwise = f"the matrix '{name}' says otherwise"
-                yield Row.same(what, matrices[title][h][m], ours, otherwise)
+    signs = {"<": -1.0, "=": 0.0, ">": 1.0}
+    for table in matrices["tables"]:
+        points = matrix(table["matrix"])
+
+        def worth(human: str, metric: str, points: TieMatrix = points) -> str:
+            return _worth(points, signs[human], signs[metric])
+
+        yield from compare({**matrices, **table}, worth, title=table["title"])
 
 
-def _worth(own: TieMatrix, human: float, metric: float) -> str:
+def _worth(points: TieMatrix, human: float, metric: float) -> str:
     counts = count_pairs(np.array([[0.0], [human]]), np.array([[0.0], [metric]]))
-    value = float(own.value(counts)[0])
+    value = float(points.value(counts)[0])
     return "X" if np.isnan(value) else f"{value:g}"
 
 
@@ -203,16 +184,14 @@ def _example_rows(examples: list[dict[str, Any]]) -> Iterator[Row]:
         ours = float(matrix(example["matrix"]).value(counts)[0])
         same, opposite, ties = example["pairs"]
         what = f"{example['matrix']} of {same} concordant, {opposite} discordant, {ties} ties"
-        yield Row.judge(f"Section 3, {what}", example["value"], ours, COMPUTED)
+        yield Row.judge(f"Section 3, {what}", example["value"], ours, 1e-9)
 
 
-def counted_pairs(lp: str, pairs: Path, texts: Path, *, scored: bool = True) -> Pairs:
+def counted_pairs(lp: str, pairs: Path, texts: Path) -> Pairs:
     """Read a list of pairs with its texts, scored by EED."""
     read = read_inputs((pairs, texts), DARR, HumanOptions(protocol="darr", lp=lp))
     assert isinstance(read.judgements, BattleLog)
     assert read.scores is not None
-    if not scored:
-        return pairs_of_battles(read.judgements, read.scores, (), lp)
     return pairs_of_battles(read.judgements, with_eed(read.scores), ["eed"], lp)
 
 
@@ -222,18 +201,12 @@ def with_eed(es: EvalSet) -> EvalSet:
     return es.with_scores("eed", scored.table)
 
 
-def _systems(path: Path, lp: str) -> int:
-    """Count the systems of a direction that took part."""
-    return load(path, where={"lp": lp}).n_systems
-
-
-def _table3_rows(lp: str, cells: Mapping[str, int], found: _Counted) -> Iterator[Row]:
-    for what, value in cells.items():
-        detail = found.detail if what.startswith("pairs") else None
-        absent = _YISI if "YiSi" in what else "texts of this direction are not at hand"
-        ours = found.ours.get(what, absent)
-        name, reason = f"Table 3, {lp}, {what}", found.reason
-        yield Row.judge(name, value, ours, COUNTED, reason, detail, other_data=found.fewer)
+def _table3_cell(counted: _Counted | str, what: str) -> Ours | str:
+    if isinstance(counted, str):
+        return counted
+    ours = counted.ours.get(what, _YISI if "YiSi" in what else _TEXTS)
+    detail = counted.detail if what.startswith("pairs") else None
+    return Ours(ours, counted.reason, detail, counted.fewer)
 
 
 @dataclass(frozen=True, slots=True)
@@ -283,18 +256,6 @@ def _folder_pairs(
             human = raw_scores(es)
             if human is not None:
                 yield pairs_of_scores(machines(es), human), es.inputs
-
-
-def _figure1_rows(published: Mapping[str, float], curve: _Curve) -> Iterator[Row]:
-    """What thresholds keep of the pairs."""
-    one, some, most = (curve.kept.get(threshold, np.nan) for threshold in _CURVE)
-    ours = {"pairs at 1 per pair at 50": one / most if most else np.nan,
-            "share kept at 25": some / one if one else np.nan}  # fmt: skip
-    detail = ", ".join(f"{n:,.0f} pairs at {t:g}" for t, n in curve.kept.items())
-    for what, value in published.items():
-        name, own = f"Figure 1, {what}", curve.missing or ours[what]
-        within, other = _ROUGHLY[what], curve.other_year
-        yield Row.judge(name, value, own, within, curve.reason, detail, other_data=other)
 
 
 def machine_pairs(path: Path) -> Pairs:

@@ -22,20 +22,9 @@ from steelyard.core.rng import Rng, generator
 from steelyard.core.text import listed
 from steelyard.data.evalset import EvalSet
 from steelyard.formats.load import load
-from steelyard.metaevaluation.options import MetricTest
-from steelyard.metaevaluation.results import MetaEvaluation
-from steelyard.metaevaluation.run import meta_evaluate
-from steelyard.metaevaluation.tests import draw_null, ranked, significance_of, swappable
-from steelyard.reproduction.reproduction import (
-    COUNTED,
-    Allowed,
-    Paper,
-    Reproduction,
-    Row,
-    printed,
-)
+from steelyard.reproduction.reproduction import Ours, Paper, Reproduction, Row, compare
 from steelyard.reproduction.search import Data, Places
-from steelyard.studies.distinct import same_values, significant_counts
+from steelyard.studies.distinct import count_distinct, same_values
 from steelyard.studies.options import DistinctOptions
 from steelyard.studies.segments import ablate_segments
 from steelyard.studies.study import Progress, open_runs
@@ -56,7 +45,7 @@ SETS = {
     "wmt23 he-en": ("wmt23", "he-en", "refB"),
     "wmt23 zh-en": ("wmt23", "zh-en", "refA"),
 }
-DRAWN = "wmt22 en-de"  # the set of Figure 4
+SECTION43 = "wmt22 en-de"  # the set of section 4.3
 RESAMPLES = 1000  # of a test: the paper does not say, but its p-values have as many
 TRIALS = 1000  # choices of systems and samples of segments, of each size
 SEEDS = 5  # runs of Table 1, whose spread is what seeds alone move
@@ -70,8 +59,6 @@ _BY_ORDER = (
     "PA is as stable or more so; perhaps the paper breaks ties of ranks by the order of metrics, "
     "which makes its claim true on wmt23, but that is not proven"
 )
-_NO_CRITERION = "drawn only, and the paper does not say when an interval has converged"
-_INCREASE = Allowed(printed(2).most, "as if printed with 2 decimals; made of sampled counts")
 
 
 @dataclass(frozen=True, slots=True)
@@ -105,32 +92,10 @@ def reproduce_spa(
     rows += _increase_rows(published, rows, [*sets], [*missing.values()])
     for name, reason in missing.items():
         rows += _absent(name, published, reason)
-    rows += _ties_rows(published["section43"], found[DRAWN])
-    rows += _drawn_rows()
+    rows += _ties_rows(published, found[SECTION43])
+    rows += PAPER.absent()
     inputs: list[InputFile] = [file for own in sets.values() for file in own.es.inputs]
-    told = [*missing.values(), *places.nameless()]
-    return PAPER.reproduced(rows, inputs, told, {"resamples": RESAMPLES}, rng)
-
-
-def significance_matrices(data: Places | Data, rng: Rng = 0) -> tuple[str, MetaEvaluation] | None:
-    """Weigh and test the metrics of the set of Figure 4, or of the first that is there; its name.
-
-    None if no set of the paper is there.
-    """
-    places = Places.of(data)
-    for name in (DRAWN, *SETS):
-        found = _find(places, name)
-        if isinstance(found, _Set):
-            tested = meta_evaluate(
-                found.es,
-                HUMAN,
-                by=["pa", "spa"],
-                significance=MetricTest(alternative="two-sided", n_resamples=RESAMPLES),
-                intervals=None,
-                rng=rng,
-            )
-            return name, tested
-    return None
+    return PAPER.reproduced(rows, inputs, missing.values(), {"resamples": RESAMPLES}, rng)
 
 
 def _find(places: Places, name: str) -> _Set | str:
@@ -168,91 +133,63 @@ def _find(places: Places, name: str) -> _Set | str:
 
 def _arithmetic_rows(published: Mapping[str, Any]) -> Iterator[Row]:
     """Means that follow from the printed table."""
-    columns = published["table1"]["columns"]
-    table = np.array([row for name, row in published["table1"].items() if name != "columns"])
-    for key, value in published["section44"].items():
-        one, two = columns.index(f"{key} by PA"), columns.index(f"{key} by SPA")
-        ours = _increase(table[:, [one, two]].tolist())
-        what = f"Section 4.4, {key}: mean increase, from Table 1"
-        yield Row.judge(what, value, ours, printed(2))
-    n = table[0, 0]
-    value = published["section43"]["possible values of PA"]
-    ours = int(n * (n - 1) // 2 + 1)
-    yield Row.judge("Section 4.3, possible values of PA for 14 systems", value, ours, COUNTED)
-
-
-def _cells(name: str, published: Mapping[str, Any]) -> dict[str, int]:
-    """Give the cells of a set in Table 1 by column."""
     table = published["table1"]
-    return dict(zip(table["columns"], table[name], strict=True))
+    columns = dict(zip(table["columns"], zip(*table["rows"].values(), strict=True), strict=True))
+
+    def increase(key: str, _: str) -> float:
+        return _increase([*zip(*(columns[f"{key} by {meta}"] for meta in META), strict=True)])
+
+    yield from compare(published["section44"], increase, where=", from Table 1")
+    n = columns["systems"][0]
+    yield from compare(published["possible"], lambda *_: n * (n - 1) // 2 + 1)
+
+
+def _row_of(table: Mapping[str, Any], name: str) -> dict[str, Any]:
+    """The part of Table 1 that is of one set."""
+    return {**table, "rows": {name: table["rows"][name]}}
 
 
 def _table1(own: _Set, published: Mapping[str, Any], rng: np.random.Generator) -> Iterator[Row]:
     n, name = own.es.n_systems, own.name
-    runs = count_runs(own.es, rng.spawn(SEEDS))
-    different, distinct = runs[0].different, runs[0].distinct
-    ours: dict[str, int] = {
-        "systems": n,
-        "metrics": len(own.es.metrics),
-        "most distinct values": different,
-        "most clusters": different,
-        "most significant pairs": different * (different - 1) // 2,
-        **{f"distinct values by {meta}": distinct[meta] for meta in META},
-    }
+    runs = [counted_columns(own.es, stream) for stream in rng.spawn(SEEDS)]
+    fixed = {"systems": n, "metrics": len(own.es.metrics)}
     reason = f"all {n} systems that people scored take part"
-    spread = (
-        f"a count by two-sided tests of {RESAMPLES:,} resamples, here the mean over {SEEDS} seeds; "
-        "error: of one run and this mean"
-    )
-    for column, value in _cells(name, published).items():
-        what = f"Table 1, {name}, {column}"
-        if column in ours:
-            row = Row.judge(what, value, ours[column], COUNTED, reason)
-            if column == "systems" and name in published["misprints"]:
-                row = row.blame_paper(_MISPRINT, published["misprints"][name])
-            yield row
-            continue
-        drawn = [run.tested[column] for run in runs]
+
+    def cell(_: str, column: str) -> Ours:
+        """A count; by two-sided tests the mean over seeds, with the error of one run and it."""
+        if column in fixed:
+            return Ours(fixed[column], reason)
+        drawn = [run[column] for run in runs]
+        if not column.startswith(("significant", "clusters")):
+            return Ours(drawn[0], reason)
         error = float(np.std(drawn, ddof=1) * np.sqrt(1 + 1 / SEEDS))
-        count = round(float(np.mean(drawn)))
         why = _FLOATS if column == "significant pairs by PA" else reason
-        yield Row.judge(what, value, count, Allowed(0.0, spread, error), why)
+        return Ours(round(float(np.mean(drawn))), why, error=error)
+
+    systems, *rows = compare(_row_of(published["table1"], name), cell)
+    if name in published["misprints"]:
+        systems = systems.blame_paper(_MISPRINT, published["misprints"][name])
+    yield from (systems, *rows)
 
 
-@dataclass(frozen=True, slots=True)
-class Counts:
-    """What Table 1 counts of a set, by one seed.
-
-    ``different`` metrics have scores of their own; ``distinct`` counts values by meta-metric,
-    ``tested`` significant pairs and clusters by column.
-    """
-
-    different: int
-    distinct: dict[str, int]
-    tested: dict[str, int]
-
-
-def count_runs(es: EvalSet, streams: Sequence[np.random.Generator]) -> list[Counts]:
-    """Count as ``steelyard study distinct`` does, once for each stream."""
-    by = tuple(meta.lower() for meta in META)
-    runs = open_runs(es, HUMAN, by, DistinctOptions())
-    different = len({runs.data.segments(metric).tobytes() for metric in runs.data.metrics})
-    named = list(zip(META, runs.runs, runs.results, strict=True))
-    distinct = {meta: len(same_values(found)) for meta, _, found in named}
-    how = MetricTest(n_resamples=RESAMPLES, alternative="two-sided")
-    result = []
-    for stream in streams:
-        tested: dict[str, int] = {}
-        for (meta, run, metrics), rng in zip(named, stream.spawn(len(named)), strict=True):
-            names = swappable(run, metrics)
-            null = draw_null(run, names, how, rng)
-            test = significance_of(names, null.compare(how.alternative), how)
-            pairs, _, clusters = significant_counts(
-                test, ranked(metrics, test, how.alpha), how.alpha
-            )
-            tested |= {f"significant pairs by {meta}": pairs, f"clusters by {meta}": clusters}
-        result.append(Counts(different, distinct, tested))
-    return result
+def counted_columns(es: EvalSet, rng: np.random.Generator) -> dict[str, int]:
+    """Count what Table 1 counts of a set, by one seed: ``steelyard study distinct``."""
+    study = count_distinct(
+        es, HUMAN, by=["pa", "spa"], n_resamples=RESAMPLES, alternative="two-sided", rng=rng
+    )
+    counts: dict[str, int] = {}
+    for record in study.table("counts").records():
+        meta = str(record.pop("with")).upper()
+        number = {key: int(str(value or 0)) for key, value in record.items()}
+        counts |= {
+            f"distinct values by {meta}": number["distinct"],
+            f"significant pairs by {meta}": number["significant"],
+            f"clusters by {meta}": number["clusters"],
+            "most distinct values": number["of"],
+            "most significant pairs": number["of"] * (number["of"] - 1) // 2,
+            "most clusters": number["of"],
+        }
+    return counts
 
 
 def _increase_rows(
@@ -260,14 +197,16 @@ def _increase_rows(
 ) -> Iterator[Row]:
     """How many more pairs and clusters SPA finds than PA, over the sets that are there."""
     table = {row.what: row.ours for row in rows}
-    for key, value in published["section44"].items():
-        cells = [[table[f"Table 1, {name}, {key} by {m}"] for m in META] for name in sets]
-        ours = _increase(cells) if sets else "; ".join(missing)
-        what = f"Section 4.4, {key}: mean increase over the sets at hand"
-        reason = "it follows from counts by PA that differ in Table 1"
-        if missing:
-            reason = f"{len(sets)} of the paper's {len(SETS)} sets are at hand"
-        yield Row.judge(what, value, ours, _INCREASE, reason, other_data=bool(missing))
+    reason = "it follows from counts by PA that differ in Table 1"
+    if missing:
+        reason = f"{len(sets)} of the paper's {len(SETS)} sets are at hand"
+
+    def increase(key: str, _: str) -> Ours:
+        counts = [[table[f"Table 1, {name}, {key} by {m}"] for m in META] for name in sets]
+        ours = _increase(counts) if sets else "; ".join(missing)
+        return Ours(ours, reason, other_data=bool(missing))
+
+    yield from compare(published["section44"], increase, where=" over the sets at hand")
 
 
 def _increase(counts: Sequence[Sequence[Any]]) -> float:
@@ -317,8 +256,7 @@ def _figure3(own: _Set, published: Mapping[str, Any], rng: np.random.Generator) 
 
 
 def _absent(name: str, published: Mapping[str, Any], reason: str) -> Iterator[Row]:
-    for column, value in _cells(name, published).items():
-        yield Row.absent(f"Table 1, {name}, {column}", value, reason)
+    yield from compare(_row_of(published["table1"], name), lambda *_: reason)
     yield Row.absent(f"Figure 2, {name}: SPA is more stable", "yes", reason)
     if name.startswith("wmt23"):
         yield Row.absent(f"Figure 3, {name}: SPA has the narrower interval", "yes", reason)
@@ -337,18 +275,7 @@ def _ties_rows(published: Mapping[str, Any], found: _Set | str) -> Iterator[Row]
             "metrics in the largest tie by PA": sizes[0],
             "metrics in the second largest tie by PA": sizes[1] if len(sizes) > 1 else 0,
         }
-    reason = "other systems or metrics than the paper's"
-    for what, value in published.items():
-        if what != "possible values of PA":
-            own = found if isinstance(found, str) else ours[what]
-            within = printed(3) if isinstance(value, float) else COUNTED
-            yield Row.judge(f"Section 4.3, {DRAWN}, {what}", value, own, within, reason)
-
-
-def _drawn_rows() -> Iterator[Row]:
-    drawn = "drawn only: no figures are printed but those of Table 1"
-    yield Row.absent("Figure 1, matrices of Prism on wmt23 en-de", None, drawn)
-    sooner = "Figure 3, the interval of SPA converges with fewer segments"
-    yield Row.absent(sooner, "yes", _NO_CRITERION)
-    plot = f'{drawn}; plot="figure4" draws it where {DRAWN} or another set is there'
-    yield Row.absent(f"Figure 4, significance matrices of {DRAWN}", None, plot)
+    for section in ("section43", "ties"):
+        yield from compare(
+            published[section], lambda what, _: found if isinstance(found, str) else ours[what]
+        )

@@ -251,8 +251,7 @@ def _people(read: Inputs, human: str | None) -> _People:
         document_column=None if about is None else about.document_column,
     )  # fmt: skip
     rows = items & ~np.isnan(value)
-    means = replace(average(ratings, {_RAW: value}, rows), documents=segments.documents)
-    gold = means.evalset()
+    gold = average(ratings, {_RAW: value}, rows).evalset()
     if es is not None and es.outputs:
         texts = EvalSet(es.systems, es.segments, outputs=es.outputs)
         gold = join([gold, texts.drop(systems=set(texts.systems) - set(gold.systems))])

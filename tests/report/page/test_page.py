@@ -524,6 +524,37 @@ def test_ratings_come_as_objects_or_lists():
         explorer.add_ratings(es, [3])  # type: ignore[list-item]
 
 
+@pytest.mark.parametrize("beside", [False, True])
+def test_a_wmt26_log_has_both_rankings(tmp_path, beside):
+    rng, log, scores = np.random.default_rng(0), tmp_path / "log.jsonl", tmp_path / "scores.csv"
+    entries = []
+    for k in range(24):
+        texts = {"item_id": f"news_###_d{k // 2}_###_{k % 2}", "src": "Yes.",
+                 "tgt": dict.fromkeys("ABC", "Ja.")}  # fmt: skip
+        marks = {s: {"score": float(np.clip(m + rng.normal(0, 8), 0, 100)), "error_spans": []}
+                 for s, m in zip("ABC", (90, 60, 58), strict=True)}  # fmt: skip
+        entries.append(
+            {"user_id": f"u{k % 3}", "item_i": k, "item": [texts], "annotation": [marks]}
+        )
+    log.write_text("".join(json.dumps(entry) + "\n" for entry in entries))
+    es = sy.load(log)
+    if beside:
+        sy.save(es, scores)
+        page = make_report(scores, "human", ratings=log, n_bootstrap=20)
+    else:
+        page = make_report(log, "human", n_bootstrap=20)
+    result = sy.human_scores(log, protocol="esa", preset="wmt26", n_bootstrap=0)
+    sentence = result.both_rankings()
+    assert sentence is not None
+    shown = group(page.html, "ratings")
+    assert sentence in shown
+    names = re.findall(r"<tr><td[^>]*>([ABC])</td>", shown)
+    assert names == [row.system for row in result.systems]
+    survives = [line["survives"] for line in result.more["preset"]["lines"]]
+    assert shown.count("survives</td>") == sum(survives) > 0
+    assert shown.count("falls</td>") == len(survives) - sum(survives)
+
+
 @given(st.lists(st.tuples(st.floats(-1e6, 1e6), st.floats(0, 1e3)), min_size=1, max_size=9))
 def test_pictures_stay_inside_their_rows(numbers):
     rows = [Estimate(str(k), x, (x - w, x + w)) for k, (x, w) in enumerate(numbers)]

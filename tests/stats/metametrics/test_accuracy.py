@@ -35,10 +35,10 @@ def equation_1(p_human, p_metric):
     return mean_over_pairs(len(p_human), lambda i, j: 1 - abs(p_human[i, j] - p_metric[i, j]))
 
 
-def equation_2(human, metric, *, tied=True):
+def equation_2(human, metric):
     def term(i, j):
         h, m = human[i] - human[j], metric[i] - metric[j]
-        if math.isnan(h + m) or (h == 0 and not tied):
+        if math.isnan(h + m):
             return NAN
         return float(h == m == 0) if h * m == 0 else float(h * m > 0)
 
@@ -126,10 +126,8 @@ SYSTEM_SCORES = st.integers(0, 8).flatmap(
 
 @given(SYSTEM_SCORES)
 def test_pairwise_accuracy_is_equation_2(data):
-    for ties in ("strict", "drop-human"):
-        accuracy = pairwise_accuracy(*data, ties=ties)
-        expected = equation_2(*data, tied=ties == "strict")
-        assert (accuracy.value, accuracy.n_pairs) == pytest.approx(expected, nan_ok=True)
+    accuracy = pairwise_accuracy(*data)
+    assert (accuracy.value, accuracy.n_pairs) == pytest.approx(equation_2(*data), nan_ok=True)
 
 
 @given(st.permutations(range(7)), st.permutations(range(7)))
@@ -155,15 +153,12 @@ def test_ties_by_hand():
     human, metric = np.array([1.0, 2, 2, 3]), np.array([5.0, 6, 6, 6])
     # 12 13 14 agree, 23 tied by both, 24 and 34 tied by the metric only.
     assert pairwise_accuracy(human, metric) == Agreement(4 / 6, 6)
-    assert pairwise_accuracy(human, metric, ties="drop-human") == Agreement(3 / 5, 5)
     # The golden value of mt-metrics-eval: 4 of 6.
     gold, other = np.array([1.0, 1, 2, 3, NAN]), np.array([1.0, 2, 2, 4, 0])
     assert pairwise_accuracy(gold, other) == Agreement(4 / 6, 6)
 
 
 def test_errors():
-    with pytest.raises(UsageError, match=r"'drop-humans'; did you mean 'drop-human'\?"):
-        pairwise_accuracy(np.ones(2), np.ones(2), ties="drop-humans")
     with pytest.raises(ShapeError, match="two matrices of one shape"):
         spa(np.ones((2, 3)), np.ones((2, 4)))
     with pytest.raises(UsageError, match="unknown method"):

@@ -21,7 +21,6 @@ from steelyard.stats.paired.corrections import (
     CORRECTIONS,
     adjust,
     adjust_pairs,
-    directed_stouffer,
     stouffer,
     williams,
     wilson_interval,
@@ -302,18 +301,3 @@ def test_domains_that_say_nothing():
     # A p-value of 1 says "no difference" for certain, whatever the other domains say.
     assert stouffer(np.array([1e-9, 1.0])) == 1
     assert math.isnan(stouffer(np.array([0.01, NAN])))
-    # Neither way: counted with z = 0. Undefined: not counted.
-    z = -stats.norm.ppf(0.005)
-    result = directed_stouffer(np.array([0.01, 1.0]), np.array([1.0, 0.0]))
-    assert result == pytest.approx(stats.norm.sf(z / 2**0.5))
-    assert directed_stouffer(np.array([0.01, NAN]), np.array([1.0, NAN])) == pytest.approx(0.005)
-    assert math.isnan(directed_stouffer(np.array([NAN]), np.array([NAN])))
-
-
-def test_the_directed_rule_holds_its_level():
-    rng = np.random.default_rng(2)
-    one_sided = rng.random((3, 4000))
-    two_sided = 2 * np.minimum(one_sided, 1 - one_sided)
-    directed = directed_stouffer(two_sided, np.sign(0.5 - one_sided))
-    np.testing.assert_allclose(directed, stouffer(one_sided), atol=1e-12)
-    assert (directed < 0.05).mean() == pytest.approx(0.05, abs=0.012)

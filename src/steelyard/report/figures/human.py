@@ -55,7 +55,6 @@ _TITLES = {
     "bias": ("severity", "mean difference to other raters"),
     "r": ("agreement", "correlation with other raters"),
     "agree": ("agreement", "pairs ordered as others do"),
-    "agree_self": ("own repeats", "pairs ordered as before"),
 }
 
 
@@ -63,7 +62,7 @@ def severity(raters: Mapping[str, Sequence[Any]]) -> Chart:
     """Draw how far each rater is above or below the others, and how well they agree.
 
     ``raters`` are columns: ``rater``, ``bias`` (mean difference to the others on the same outputs)
-    and ``r`` (correlation with them); or, of rankings, ``agree`` and ``agree_self``.
+    and ``r`` (correlation with them); or, of rankings, ``agree``.
     """
     columns = {
         name: np.array([np.nan if x is None else float(x) for x in raters[name]])

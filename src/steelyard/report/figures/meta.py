@@ -29,7 +29,6 @@ from steelyard.report.figures.panels import (
 from steelyard.report.figures.vega import (
     Chart,
     Row,
-    amount,
     finish,
     label,
     labels,
@@ -39,19 +38,13 @@ from steelyard.report.figures.vega import (
 )
 from steelyard.stats.arrays import Floats
 from steelyard.stats.correlation import pearson
-from steelyard.stats.kendall.calibration import Calibration, calibrate
-from steelyard.stats.kendall.counting import KENDALL
 from steelyard.stats.metametrics.accuracy import binarised_agreement, soft_agreement
 from steelyard.studies.distinct import same_values
 
 #: Names of the figures of ``meta``; the first is drawn where none is named.
-FIGURES = (
-    "forest", "pvalues", "comparison", "side-by-side", "calibration", "scatter",
-)  # fmt: skip
+FIGURES = ("forest", "pvalues", "comparison", "side-by-side", "scatter")
 PROTOCOL_FIGURES = ("leaderboard", "comparison")  # of several sets together
 Standings = Mapping[str, tuple[float, int | None]]  # value and cluster of each metric
-_PANELS = 4  # metrics whose tie calibration is drawn
-_POINTS = 240  # of a calibration curve
 _TIED = (vega.PINK, vega.ORANGE)  # in turn, so that neighbouring ties can be told apart
 
 
@@ -59,7 +52,7 @@ _TIED = (vega.PINK, vega.ORANGE)  # in turn, so that neighbouring ties can be to
 class MetaInput:
     """What the figures of a meta-evaluation are drawn from.
 
-    ``es`` is needed by ``pvalues``, ``calibration`` and ``scatter``; ``metrics`` are those that
+    ``es`` is needed by ``pvalues`` and ``scatter``; ``metrics`` are those that
     figures of single metrics show (by default the best), ``alpha`` the level of the tests.
     """
 
@@ -100,7 +93,7 @@ def draw(name: str, inputs: MetaInput) -> Chart:
         return side_by_side(inputs.result, alpha=inputs.alpha)
     if not inputs.best:
         raise UsageError(f"figure '{name}': no metric has a value")
-    return {"pvalues": _pvalues, "calibration": _calibration, "scatter": _scatter}[name](inputs)
+    return {"pvalues": _pvalues, "scatter": _scatter}[name](inputs)
 
 
 def draw_protocol(name: str, result: BenchmarkResult, alpha: float = 0.05) -> Chart:
@@ -248,66 +241,6 @@ def _preference(p: Floats, *, soft: bool) -> Floats:
     if soft:
         return np.asarray(1 - p)
     return np.where(np.isnan(p), np.nan, (p < 0.5).astype(np.float64))
-
-
-def _calibration(inputs: MetaInput) -> Chart:
-    data = inputs.data("calibration")
-    by = next((n for n in _names(inputs.result) if n in ("acc-eq", "tau-eq")), "acc-eq")
-    curves: dict[str, Calibration] = {}
-    for name in inputs.best:
-        scores = data.segments(name)
-        if len(curves) < _PANELS and not np.isnan(scores).all():
-            curves[name] = calibrate(data.human, scores, KENDALL[by])
-    return calibration(curves, by=by)
-
-
-def calibration(curves: Mapping[str, Calibration], *, by: str = "acc-eq") -> Chart:
-    """Draw how the value of each metric changes with the threshold below which it sees ties."""
-    if not curves:
-        raise UsageError("figure 'calibration': no metric has segment scores")
-    panels = []
-    for name, curve in curves.items():
-        places = _thinned(curve)
-        rows = [{"epsilon": number(curve.epsilons[k]), "value": number(curve.values[k])}
-                for k in places]  # fmt: skip
-        tip = f"{label(name)}: {by} {curve.value:.3f} if differences up to {curve.epsilon:.3g}"
-        best: list[Row] = [{
-            "epsilon": number(curve.epsilon), "value": number(curve.value),
-            "text": f"{curve.value:.3f} at {curve.epsilon:.3g}", "tip": f"{tip} are ties",
-        }]  # fmt: skip
-        low, high = float(curve.values[places].min()), curve.value
-        room = 0.12 * (high - low) or 0.05  # for the label above the best
-        x = amount("epsilon", "differences up to this are ties", scale={"zero": True})
-        y = amount("value", by, domain=[number(low - room / 3), number(high + room)])
-        right = curve.epsilon < curve.epsilons[places[-1]] / 2
-        aside = {"align": "left", "dx": 8} if right else {"align": "right", "dx": -8}
-        red = {"color": vega.RED}
-        layers = [
-            mark("line", rows, look={"color": vega.BLUE, "interpolate": "step-after"}, x=x, y=y),
-            mark("rule", best, look={**red, "strokeDash": [4, 3]}, x=x),
-            mark("point", best, tip=True, look={**red, "filled": True, "size": 60, "opacity": 1},
-                 x=x, y=y),
-            mark("text", best, look={"dy": -10, "color": vega.INK, **aside}, x=x, y=y,
-                 text={"field": "text"}),
-        ]  # fmt: skip
-        panels.append(vega.chart([], *layers, size=(270, 170), title=label(name)))
-    lines = [f"{by} at every threshold; the point is the best one"]
-    return finish(vega.grid(panels), "Tie calibration", lines)
-
-
-def _thinned(curve: Calibration) -> list[int]:
-    """Places of the points to draw: evenly along epsilon, with the best and the ends.
-
-    Beyond the 99th percentile of differences nearly all are ties, which is not worth the room.
-    """
-    size = len(curve.epsilons)
-    if not size:
-        return []
-    last = max(int(0.99 * (size - 1)), int(np.searchsorted(curve.epsilons, curve.epsilon)))
-    spaced = np.linspace(curve.epsilons[0], curve.epsilons[last], _POINTS)
-    places = np.searchsorted(curve.epsilons, spaced, side="right") - 1
-    best = np.searchsorted(curve.epsilons, curve.epsilon, side="right") - 1
-    return sorted({0, last, int(best), *places.tolist()})
 
 
 def _scatter(inputs: MetaInput) -> Chart:

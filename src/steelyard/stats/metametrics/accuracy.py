@@ -7,7 +7,7 @@ between the p-values of paired permutation tests by the human score and by the m
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any, ClassVar
 
@@ -15,11 +15,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from steelyard.core.errors import ShapeError, UsageError
-from steelyard.core.options import check_choice
 from steelyard.stats.arrays import Counts, Floats, ratio, real_array
-from steelyard.stats.kendall.counting import KENDALL, TieMatrix
+from steelyard.stats.kendall.counting import KENDALL
 from steelyard.stats.metametrics.base import (
-    PA_TIES,
     MetaMetric,
     Resamples,
     TieRules,
@@ -28,23 +26,16 @@ from steelyard.stats.metametrics.base import (
 )
 from steelyard.stats.metametrics.swap_tests import Null, Swaps, null_spa
 from steelyard.stats.metametrics.weighted import Weighted, WeightedPairs
-from steelyard.stats.paired.unpaired import unpaired_means_test
 from steelyard.stats.permutation.corpus import corpus_pvalues
 from steelyard.stats.permutation.pvalues import (
     SignFlips,
-    block_sums,
     pair_index,
     pairwise_pvalues,
     stacked_pvalues,
 )
-from steelyard.stats.permutation.tails import quick_p
 from steelyard.stats.resampling import bootstrap
 
 Bools = NDArray[np.bool_]
-_WORTH = {
-    "strict": KENDALL["acc-eq"],
-    "drop-human": TieMatrix(opposite=0, metric_tie=0),
-}
 
 
 @dataclass(frozen=True, slots=True)
@@ -66,17 +57,14 @@ def binarised_agreement(p_human: Floats, p_metric: Floats) -> Agreement:
     return soft_agreement(*(np.where(np.isnan(p), p, p >= 0.5) for p in (p_human, p_metric)))
 
 
-def pairwise_accuracy(human: Floats, metric: Floats, *, ties: str = "strict") -> Agreement:
+def pairwise_accuracy(human: Floats, metric: Floats) -> Agreement:
     """Share of pairs of systems that human and metric scores order alike.
 
-    Both tied is agreement, one tied is not; ``ties="drop-human"`` excludes pairs that the human
-    scores tie. Systems without either score are excluded.
+    Both tied is agreement, one tied is not. Systems without either score are excluded.
     """
-    check_choice(PA_TIES, ties=ties)
     i, j = pair_index(len(human))
     h, m = human[i] - human[j], metric[i] - metric[j]
-    agree = np.where(np.isnan(h) | np.isnan(m), np.nan, np.sign(h) == np.sign(m))
-    return _mean(agree[h != 0] if ties == "drop-human" else agree)
+    return _mean(np.where(np.isnan(h) | np.isnan(m), np.nan, np.sign(h) == np.sign(m)))
 
 
 def _mean(terms: Floats) -> Agreement:
@@ -123,14 +111,14 @@ class Accuracy(MetaMetric):
 
     def columns(self, human: Floats, metric: Floats, ties: TieRules) -> Floats:
         """Value of each column."""
-        rule = ties.pa_ties
+        del ties
         pairs = zip(human.T, metric.T, strict=True)
-        return np.array([pairwise_accuracy(h, m, ties=rule).value for h, m in pairs])
+        return np.array([pairwise_accuracy(h, m).value for h, m in pairs])
 
     def weighted(self, ties: TieRules, epsilon: float | None = None) -> Weighted:
         """Counts of pairs, both tied being agreement."""
-        del epsilon
-        return WeightedPairs(value=_WORTH[ties.pa_ties].value)
+        del ties, epsilon
+        return WeightedPairs(value=KENDALL["acc-eq"].value)
 
 
 @dataclass(frozen=True)
@@ -213,11 +201,8 @@ class Spa(MetaMetric):
         if key not in view.kept:
             human = view.scores.human
             human = human if known is None else np.where(known, human, np.nan)
-            if view.raters is not None:
-                view.kept[key] = _rater_pvalues(view, human)
-            else:
-                columns = _columns(view) if known is None else slice(None)
-                view.kept[key] = _pvalues(view, [human[:, columns]], columns)[0]
+            columns = _columns(view) if known is None else slice(None)
+            view.kept[key] = _pvalues(view, [human[:, columns]], columns)[0]
         p: Floats = view.kept[key]
         return p
 
@@ -236,25 +221,6 @@ class Spa(MetaMetric):
             pairs=None if w is None else bootstrap.pair_weights(w),
             blocks=view.blocks,
         )
-
-    def rejudged(self, view: View, chosen: Sequence[int], humans: Iterable[Floats]) -> Floats:
-        """Values with other human scores: their p-values anew, those of metrics as they are.
-
-        Those of people are normal with the first Edgeworth term, as in other resamples.
-        """
-        i, j = pair_index(len(view.scores.human))
-        metrics = np.stack([self.pair_pvalues(view, k)[1][i, j] for k in chosen])
-        values = []
-        for human in humans:
-            gap = human[i] - human[j]
-            known = ~np.isnan(gap).all(axis=1) & ~np.isnan(metrics)
-            x = block_sums(np.nan_to_num(gap, nan=0.0), view.blocks)
-            square = x * x
-            sums = x.sum(axis=1), square.sum(axis=1), (square * square).sum(axis=1)
-            p = quick_p(*(part.astype(np.float32) for part in sums)).astype(np.float64)
-            agree = np.where(known, 1 - np.abs(p - metrics), 0.0)
-            values.append(ratio(agree.sum(axis=1), known.sum(axis=1)))
-        return np.array(values)
 
     def recomputed(self, view: View, scheme: str) -> bool:
         """Only swapped inputs leave sums of powers linear in the signs."""
@@ -280,19 +246,3 @@ def _pvalues(view: View, matrices: list[Floats], columns: Counts | slice) -> lis
         errors = (result.error for result in results)
         view.kept["p_error"] = max(view.kept.get("p_error", 0.0), *errors, 0.0)
     return [result.p for result in results]
-
-
-def _rater_pvalues(view: View, scores: Floats) -> Floats:
-    """p-values of means whose noise is that of raters, and of segments or their blocks beside."""
-    assert view.raters is not None
-    known = [~np.isnan(row) for row in scores]
-    segments = np.arange(scores.shape[1]) if view.blocks is None else view.blocks
-
-    def split(rows: Iterable[NDArray[Any]]) -> list[NDArray[Any]]:
-        return [row[has] for row, has in zip(rows, known, strict=True)]
-
-    raters = split(view.raters)
-    units = [split([segments] * len(scores)), raters] if view.crossed else [raters]
-    p = unpaired_means_test(split(scores), *units)
-    np.fill_diagonal(p, 0.5)
-    return p

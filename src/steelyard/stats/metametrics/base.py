@@ -13,7 +13,7 @@ means; whatever can be done faster, or exactly, is overridden.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property, partial
 from typing import Any, ClassVar, NamedTuple
@@ -33,7 +33,6 @@ from steelyard.stats.resampling import bootstrap
 
 Bools = NDArray[np.bool_]
 LEVELS = ("sys", "seg")
-PA_TIES = ("strict", "drop-human")
 
 
 @dataclass(frozen=True, slots=True)
@@ -42,11 +41,9 @@ class TieRules:
 
     epsilon: float | None = None  # None calibrates acc-eq and tau-eq
     threshold: float | None = None  # human differences below it are ties; None: the meta-metric's
-    pa_ties: str = "strict"
 
     def __post_init__(self) -> None:
         check_number(0, optional=True, epsilon=self.epsilon, threshold=self.threshold)
-        check_choice(PA_TIES, pa_ties=self.pa_ties)
 
 
 @dataclass(frozen=True, slots=True)
@@ -223,16 +220,12 @@ class View:
     ties: TieRules = TieRules()
     method: str = "exact"
     blocks: Counts | None = None
-    raters: Counts | None = None  # who gave each human score, where that makes noise: a code, or -1
-    crossed: bool = False  # whether segments, or their blocks, make noise beside raters
     kept: dict[Any, Any] = field(default_factory=dict)
     whole: tuple[View, Counts] | None = None  # the view of all systems, and which these are
 
     def of_systems(self, rows: Counts) -> View:
         """Look at some of the systems."""
-        raters = None if self.raters is None else self.raters[rows]
-        scores = self.scores.of_systems(rows)
-        return replace(self, scores=scores, raters=raters, kept={}, whole=(self, rows))
+        return replace(self, scores=self.scores.of_systems(rows), kept={}, whole=(self, rows))
 
 
 class Value(NamedTuple):
@@ -435,22 +428,6 @@ class MetaMetric:
             return weighted.items(human, metric, w, u)
         by_system = view.group_by == "system"
         return weighted.cells(human, metric, by_system=by_system, segments=u, systems=w)
-
-    def rejudged(self, view: View, chosen: Sequence[int], humans: Iterable[Floats]) -> Floats:
-        """Values with other human scores, at the same epsilon: resamples x metrics."""
-        scores = view.scores
-        if view.level == "sys":
-            rows = np.stack([row_means(human) for human in humans])
-            values = [self.rows(rows, view.ties, scores.systems[k][None, :]) for k in chosen]
-            return np.stack([np.broadcast_to(column, len(rows)) for column in values], axis=1)
-        group = view.group_by or "none"
-        ties = {}
-        for k in chosen:
-            epsilon = self.grouped(view, k).epsilon
-            ties[k] = view.ties if epsilon is None else replace(view.ties, epsilon=epsilon)
-        return np.array(
-            [[self.groups(h, scores.cube[k], group, ties[k]).mean for k in chosen] for h in humans]
-        )
 
     # Tests of differences between metrics
 

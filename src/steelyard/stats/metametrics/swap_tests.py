@@ -6,8 +6,7 @@ of their meta-metric is taken again. The schemes differ in what is swapped toget
 
 * ``inputs``: all systems' scores on a segment;
 * ``cells``: each (system, segment) by itself;
-* ``systems``: all segments of a system;
-* ``rows+columns``: a cell is swapped if exactly one of its system and its segment is drawn.
+* ``systems``: all segments of a system.
 
 Where segments are not independent, ``blocks`` (a code per segment) takes their place: the segments
 of a document are then swapped together, and change sign together inside soft pairwise accuracy.
@@ -35,7 +34,7 @@ from steelyard.stats.arrays import Counts, Floats, ratio
 from steelyard.stats.permutation.pvalues import block_sums, pair_index, pairwise_pvalues, sided
 from steelyard.stats.permutation.tails import Singles, expansion, quick_p, random_signs
 
-SCHEMES = ("inputs", "cells", "systems", "rows+columns")
+SCHEMES = ("inputs", "cells", "systems")
 ALTERNATIVES = ("greater", "two-sided")
 _SLACK = 1e-6  # float32 products differ in their last bits between BLAS libraries
 _BATCH = 500  # draws at a time: what they need stays within some tens of megabytes
@@ -98,15 +97,14 @@ class Swaps:
         check_choice(SCHEMES, scheme=scheme)
         for start in range(0, self.n, _BATCH):
             k = min(_BATCH, self.n - start)
-            signs = np.ones((1, k, n_segments), dtype=np.float32)
-            if scheme in ("inputs", "rows+columns"):
-                signs = random_signs(k, n_segments, rng, np.float32)[None]
-            if scheme in ("systems", "rows+columns"):
-                signs = signs * random_signs(k, n_systems, rng, np.float32).T[:, :, None]
-            if scheme == "cells":
+            if scheme == "inputs":
+                yield random_signs(k, n_segments, rng, np.float32)[None]
+            elif scheme == "systems":
+                signs = random_signs(k, n_systems, rng, np.float32).T[:, :, None]
+                yield np.repeat(signs, n_segments, axis=2)
+            else:
                 cells = random_signs(k, n_systems * n_segments, rng, np.float32)
-                signs = cells.reshape(k, n_systems, n_segments).transpose(1, 0, 2)
-            yield signs
+                yield cells.reshape(k, n_systems, n_segments).transpose(1, 0, 2)
 
     def pairs(self, n: int) -> list[tuple[int, int]]:
         """Return the pairs a < b of n metrics."""

@@ -115,18 +115,6 @@ def stouffer(p: Floats) -> Floats:
         return np.asarray(ndtr(-z.sum(axis=0) / np.sqrt(max(len(z), 1))))
 
 
-def directed_stouffer(two_sided: Floats, sign: Floats) -> Floats:
-    """Combine two-sided p-values with their signs: the p-value that the whole lies above 0.
-
-    A domain that leans neither way counts as one that says nothing (z = 0); one that is undefined
-    (NaN sign) is left out.
-    """
-    half = np.where(sign == 0, 0.5, two_sided / 2)
-    z = np.where(np.isnan(sign), 0.0, sign * -ndtri(np.where(np.isnan(half), 0.5, half)))
-    n_defined = (~np.isnan(sign)).sum(axis=0)
-    return np.asarray(ndtr(-ratio(z.sum(axis=0), np.sqrt(n_defined))))
-
-
 def wilson_interval(
     successes: ArrayLike, n: ArrayLike, level: float = 0.95
 ) -> tuple[Floats, Floats]:

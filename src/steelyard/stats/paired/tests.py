@@ -144,13 +144,6 @@ def _freedom(sizes: Floats, units: Counts | None) -> Floats:
     return freedom_of_sizes(sizes)
 
 
-def crossed(units: Counts, others: Counts) -> Counts:
-    """Return a code for every combination of two codes."""
-    first, second = (np.unique(codes, return_inverse=True)[1] for codes in (units, others))
-    both = first.astype(np.int64) * (int(second.max(initial=0)) + 1) + second
-    return np.asarray(np.unique(both, return_inverse=True)[1], dtype=np.int64)
-
-
 def shared_units(known: Bools, units: Counts | None) -> Counts:
     """Count the units in which two systems (rows) have a segment in common, for all pairs."""
     if units is None:
@@ -523,13 +516,3 @@ def superiority(counts: WinCounts) -> Floats:
     result = share + np.tril(1 - share.T, -1)  # the two of a pair add up to 1
     np.fill_diagonal(result, np.nan)
     return np.asarray(result)
-
-
-def standardised_difference(scores: Floats) -> Floats:
-    """Return the mean paired difference over the standard deviation of differences, or NaN."""
-    result = np.full((len(scores), len(scores)), np.nan)
-    for i, j, gap in pair_differences(scores):
-        mean, error, _, n = mean_error(gap)
-        size = ratio(mean, error * np.sqrt(n))
-        result[i, j], result[j, i] = size, -size
-    return result

@@ -23,7 +23,7 @@ from numpy.typing import NDArray
 
 from steelyard.stats.arrays import Counts, Floats, group_sums, ratio
 from steelyard.stats.distributions import ndtr
-from steelyard.stats.paired.tests import crossed, t_tails
+from steelyard.stats.paired.tests import t_tails
 from steelyard.stats.permutation.pvalues import pair_index
 from steelyard.stats.resampling.cluster_df import satterthwaite
 
@@ -90,11 +90,11 @@ def rank_sum_test_by_unit(samples: Sequence[Floats], units: Sequence[Counts]) ->
     is no less than what places in both samples together would give, and p is no less than what
     exchanging whole units could find. NaN where either sample has fewer than two units.
     """
-    known, (n_units, *_) = _aligned(samples, [units])
+    known, n_units = _aligned(samples, units)
     p = np.full((len(known), len(known)), np.nan)
     order = [np.argsort(sample.values, kind="stable") for sample in known]
     ordered = [sample.values[by] for sample, by in zip(known, order, strict=True)]
-    codes = [sample.codes[0][by] for sample, by in zip(known, order, strict=True)]
+    codes = [sample.codes[by] for sample, by in zip(known, order, strict=True)]
     sizes = [group_sums(code, None, n_units) for code in codes]
     # What places in their own sample add, whatever the other one.
     alone = [
@@ -121,36 +121,25 @@ def rank_sum_test_by_unit(samples: Sequence[Floats], units: Sequence[Counts]) ->
     return p
 
 
-def unpaired_means_test(
-    values: Sequence[Floats], units: Sequence[Counts], others: Sequence[Counts] | None = None
-) -> Floats:
-    """t-test of the means of every pair of samples, with errors by units of one kind, or of two.
+def unpaired_means_test(values: Sequence[Floats], units: Sequence[Counts]) -> Floats:
+    """t-test of the means of every pair of samples, with errors by unit.
 
-    Units of two kinds cross, as documents and raters do. NaN where either sample has fewer than two
-    units (of either kind). Samples that are constant and differ give 0 and 1.
+    NaN where either sample has fewer than two units. Samples that are constant and differ give 0
+    and 1.
     """
-    known, n_units = _aligned(values, [units] if others is None else [units, others])
+    known, n_units = _aligned(values, units)
     p = np.full((len(known), len(known)), np.nan)
     mean = [sample.values.mean() if sample.values.size else np.nan for sample in known]
     noise = [_NOISE * np.abs(sample.values).max(initial=0.0) for sample in known]
     sizes, leads = [], []
     for sample, centre in zip(known, mean, strict=True):
         rest = (sample.values - centre) / max(len(sample.values), 1)
-        kinds = list(zip(sample.codes, n_units, strict=True))
-        sizes.append([group_sums(code, None, n) for code, n in kinds])
-        leads.append([group_sums(code, rest, n) for code, n in kinds])
+        sizes.append(group_sums(sample.codes, None, n_units))
+        leads.append(group_sums(sample.codes, rest, n_units))
     for i, j in _pairs(len(known)):
-        by_kind = [
-            _variances((a - b)[None], *both)
-            for a, b, *both in zip(leads[i], leads[j], sizes[i], sizes[j], strict=True)
-        ]
-        variance, freedom = float(by_kind[0][0][0]), by_kind[0][1]
-        if others is not None:  # the sum less what lies in both, but never less than either
-            first, second, shared = (float(variances[0]) for variances, _ in by_kind)
-            variance = float(np.max([first + second - shared, first, second]))
-            freedom = min(freedom, by_kind[1][1])
+        variances, freedom = _variances((leads[i] - leads[j])[None], sizes[i], sizes[j])
         slack = max(noise[i], noise[j])
-        gap, error = float(mean[i] - mean[j]), float(np.sqrt(variance))
+        gap, error = float(mean[i] - mean[j]), float(np.sqrt(variances[0]))
         if error <= slack:
             error, gap = 0.0, gap if abs(gap) > slack else 0.0
         p[i, j], p[j, i] = _tails(gap, error, freedom)
@@ -226,26 +215,22 @@ def _swapped_tails(sums: Floats, counts: Floats) -> list[float]:
 
 
 class _Sample(NamedTuple):
-    """The known values of a sample, and the codes of their units, of one or of three kinds."""
+    """The known values of a sample, and the codes of their units."""
 
     values: Floats
-    codes: tuple[Counts, ...]
+    codes: Counts
 
 
-def _aligned(
-    values: Sequence[Floats], kinds: Sequence[Sequence[Counts]]
-) -> tuple[list[_Sample], list[int]]:
-    """Drop what is missing, count codes from 0, and add those of both kinds together."""
+def _aligned(values: Sequence[Floats], units: Sequence[Counts]) -> tuple[list[_Sample], int]:
+    """Drop what is missing, and count codes from 0; returns how many there are, too."""
     ends = np.cumsum([0, *(len(sample) for sample in values)])
-    stacked = [np.concatenate([*units, np.zeros(0, np.int64)]) for units in kinds]
-    if len(stacked) == 2:
-        stacked.append(crossed(stacked[0], stacked[1]))
-    codes = [np.unique(kind, return_inverse=True)[1].astype(np.int64) for kind in stacked]
+    stacked = np.concatenate([*units, np.zeros(0, np.int64)])
+    codes = np.unique(stacked, return_inverse=True)[1].astype(np.int64)
     samples = []
     for sample, start, end in zip(values, ends, ends[1:], strict=False):
         known = ~np.isnan(sample)
-        samples.append(_Sample(sample[known], tuple(code[start:end][known] for code in codes)))
-    return samples, [int(code.max(initial=-1)) + 1 for code in codes]
+        samples.append(_Sample(sample[known], codes[start:end][known]))
+    return samples, int(codes.max(initial=-1)) + 1
 
 
 def _pairs(n: int) -> Iterator[tuple[int, int]]:
