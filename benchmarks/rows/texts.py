@@ -114,7 +114,6 @@ def _lexicon() -> tuple[Any, list[str]]:
     """The dictionary of the embedded base; there is no public name for it."""
     from steelyard.kobe.base.knowledge import default
     from steelyard.kobe.linking.lexicon import Lexicon
-    from steelyard.kobe.linking.linker import DictionaryLinker
 
     kb = default()
     names = {
@@ -123,7 +122,7 @@ def _lexicon() -> tuple[Any, list[str]]:
         for name in kb.names(entity)
         if name.lang in ("en", "mul") and name.text.isascii()
     }
-    return Lexicon(kb, "en", "ru", DictionaryLinker(kb).options), sorted(names)
+    return Lexicon(kb, "en", "ru"), sorted(names)
 
 
 def _detect_all(texts: list[str], lexicon: Any) -> int:
