@@ -167,7 +167,6 @@ JUDGED = {
 TESTED = {"clusters": "known name", "test": "known name?", "alpha": "level",
           "correction": "known name", "standardised": "flag?"}  # fmt: skip
 DA = TESTED | {"quality_control": "flag", "min_seconds": "at least 0", "scale": "scale"}
-ERRORS = {"weights": "path?", "cap": "above 0?"}
 
 CASES = [
     Case(sy.compare, {"es": ES, "score": "m", "n_bootstrap": 10},
@@ -225,7 +224,8 @@ CASES = [
          {"sources": "sources", "measures": "known names", "average": "known name",
           "significance": "flag", "alpha": "level", "unit": "unit", "n_bootstrap": "ten or more",
           "n_resamples": "one or more?", "reading": "object?", "rng": "rng"}),
-    Case(sy.da, {}, DA), Case(sy.mqm, {}, TESTED | ERRORS), Case(sy.esa, {}, DA | ERRORS),
+    Case(sy.da, {}, DA), Case(sy.esa, {}, DA),
+    Case(sy.mqm, {}, TESTED | {"weights": "path?", "cap": "above 0?"}),
     Case(sy.rr, {}, {name: TESTED[name] for name in ("clusters", "alpha", "correction")}
          | {"by": "known name"}),
     Case(sy.darr, {}, {name: DA[name] for name in DA if name not in TESTED}
@@ -242,7 +242,7 @@ CASES = [
          JUDGED | {"judge": "text?", "half_width": "above 0?", "kappa": "above 0?",
                    "budget": "one or more?", "rng": "rng"}),
     Case(sy.judge_bias, {"sources": (VERDICTS,), "human": ["people"]},
-         JUDGED | {"by": "names?", "own": "where"}),
+         JUDGED | {"own": "where"}),
     Case(sy.judge_drift, {"old": VERDICTS, "new": VERDICTS, "human": ["people"]},
          {k: v for k, v in JUDGED.items() if k != "sources"},
          ("old", "new", "labels")),
@@ -330,7 +330,7 @@ CASES = [
     Case(MetricTest, {}, {"scheme": "known name", "alternative": "known name",
                          "n_resamples": "one or more?", "alpha": "level",
                          "correction": "known name"}),
-    Case(KobeOptions, {}, {"against": "text", "rounded": "flag", "tiers": "known names",
+    Case(KobeOptions, {}, {"against": "text", "rounded": "flag",
                            "language_filter": "known name"}, ("links",)),
     Case(Workers, {}, {"jobs": "one or more?", "progress": "object?",
                        "patience": "at least 0"}),

@@ -108,11 +108,6 @@ def test_a_cell_of_the_matrix_opens_its_pair(browser, wmt_page):
 def test_readable_at_every_width(browser, wmt_page, pictures, width, scheme):
     with opened(browser, wmt_page, width, scheme) as page:
         assert page.evaluate("document.documentElement.scrollWidth") <= width
-        painted, unpacked = page.evaluate(
-            "['first-contentful-paint', 'unpacked']"
-            ".map(name => performance.getEntriesByName(name)[0].startTime)"
-        )
-        assert painted < unpacked  # the summary does not wait for the segments
         page.screenshot(path=pictures / f"wmt23-en-de-{width}-{scheme}.png")
         assert page.evaluate("document.documentElement.scrollHeight") < (
             15_000 if width < 500 else 9_000
