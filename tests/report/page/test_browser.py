@@ -131,7 +131,7 @@ def test_hostile_names_are_inert(browser, hostile_page, pictures):
         page.select_option("#x-domain", label="all")
         page.select_option("#x-sort", label="order of the set")
         page.locator("#x-list details summary").first.click()
-        assert page.locator("#x-list mark.wrong").count() > 0
+        page.locator("#x-list mark.wrong").first.wait_for(state="attached")
         page.locator("#significance summary").first.click()
         page.locator("#significance td[data-pair]").first.hover()
         page.locator("main th button").first.click()

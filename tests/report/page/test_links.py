@@ -186,6 +186,7 @@ def test_all_systems_on_one_segment(browser, read_page):
         name = card.locator("h3 a").inner_text()
         card.get_by_text("All 4 systems on this segment").click()
         rows = card.locator(".everybody tbody tr")
+        rows.first.wait_for()  # made when it unfolds
         assert rows.count() == 4
         scores = [
             float(text) for text in rows.locator("td.number:nth-child(3)").all_text_contents()
