@@ -81,6 +81,7 @@ def test_the_explorer(browser, wmt_page):
         page.fill("#x-search", "zzzz no such words")
         expect(count).to_have_text("No segment matches.")
         page.fill("#x-search", "")
+        expect(count).to_have_text("1–3 of 557 segments")  # a search waits for the last letter
         page.select_option("#x-sort", label="order of the set")
         page.select_option("#x-a", label="ONLINE-B")
         expect(count).to_have_text("1–3 of 557 segments")
