@@ -369,19 +369,19 @@ def sample_means(
     rows = [row for frame in FRAMES for row in frame.rows]
     # One stream for each row of Table 3, there or not: what else is there moves no figure.
     streams = dict(zip(rows, rng.spawn(len(rows)), strict=True))
-    found = {}
+    samples = {}
     for setup in setups:
-        (own,) = streams[setup.set.partition(" ")[0]].spawn(1)
+        (stream,) = streams[setup.set.partition(" ")[0]].spawn(1)
         size = sample_size(setup.n_segments, least)
-        counts = draw_subsets(setup.n_segments, size, draws, own)
+        counts = draw_subsets(setup.n_segments, size, draws, stream)
         ranked = units.rank_samples(setup, RANKINGS[:3], rules.options, counts)
         values = units.measure(ranked, rules)
-        known = (~np.isnan(values)).sum(axis=0)
-        known = np.where(known > 0, known, np.nan)  # undefined in every sample, undefined in all
-        mean = np.nansum(values, axis=0) / known
-        spread = np.sqrt(np.nansum((values - mean) ** 2, axis=0) / known)
-        found[setup.set, setup.score] = mean, spread
-    return found
+        n_defined = (~np.isnan(values)).sum(axis=0)
+        n_defined = np.where(n_defined > 0, n_defined, np.nan)  # NaN where no sample defines it
+        mean = np.nansum(values, axis=0) / n_defined
+        spread = np.sqrt(np.nansum((values - mean) ** 2, axis=0) / n_defined)
+        samples[setup.set, setup.score] = mean, spread
+    return samples
 
 
 def table3_rows(
@@ -427,29 +427,29 @@ def figure4_rows(
     yield from _task_rows(frames, fifths)
 
 
-def _metric_rows(frames: Frames, found: Sampled) -> Iterator[Row]:
+def _metric_rows(frames: Frames, samples: Sampled) -> Iterator[Row]:
     """Figure 4a: BLEU is most affected, recent metrics less; mean and median agree best."""
     by_metric = {
-        column: _mean([own for (_, metric), own in found.items() if metric in COLUMNS[column]])
+        column: _mean([pair for (_, metric), pair in samples.items() if metric in COLUMNS[column]])
         for column in ("BLEU", "MoverScore", "BERTScore")
     }
-    missing = "" if found else frames.absent([*frames.missing])
+    missing = "" if samples else frames.absent([*frames.missing])
     for metric, p in product(("MoverScore", "BERTScore"), (1, 2)):
         what = f"Figure 4a, {' against '.join(PAIRS[p])}: {metric} is less affected than BLEU"
         yield _smaller(what, by_metric[metric][p], by_metric["BLEU"][p], frames.subset, missing)
-    every = _mean([*found.values()])
+    every = _mean([*samples.values()])
     for p in (1, 2):
         what = f"Figure 4a, mean and median agree more than {' and '.join(PAIRS[p])}"
         yield _smaller(what, every[0], every[p], frames.subset, missing)
 
 
-def _task_rows(frames: Frames, found: Sampled) -> Iterator[Row]:
+def _task_rows(frames: Frames, samples: Sampled) -> Iterator[Row]:
     """Figure 4b: dialogue and captioning disagree more than translation and summarisation."""
     tasks: dict[str, list[str]] = {}
     for frame in FRAMES:
         tasks.setdefault(frame.task, []).extend(frame.rows)
     means = {
-        task: _mean([found[s.set, s.score] for s in frames.of(rows)])
+        task: _mean([samples[s.set, s.score] for s in frames.of(rows)])
         for task, rows in tasks.items()
     }
     for less, more in product(("MT", "summarisation"), ("dialogue", "captioning")):
@@ -461,11 +461,11 @@ def _task_rows(frames: Frames, found: Sampled) -> Iterator[Row]:
             yield _smaller(what, means[less][p], means[more][p], subset, missing)
 
 
-def _mean(found: Sequence[tuple[Floats, Floats]]) -> Floats:
+def _mean(samples: Sequence[tuple[Floats, Floats]]) -> Floats:
     """Share of pairs of systems in different order, over setups: one for each pair of rankings."""
-    if not found:
+    if not samples:
         return np.full(len(PAIRS), np.nan)
-    return row_means(np.stack([mean[:, 0] for mean, _ in found], axis=1))
+    return row_means(np.stack([mean[:, 0] for mean, _ in samples], axis=1))
 
 
 def _smaller(what: str, one: float, two: float, subset: str, missing: str) -> Row:
@@ -478,11 +478,11 @@ def _smaller(what: str, one: float, two: float, subset: str, missing: str) -> Ro
 
 def _tested(parts: Iterable[Setup], tests: Sequence[str]) -> Floats:
     """Give the matrix of tests, the sign test being that of the authors."""
-    found = []
+    differences = []
     for part in parts:
-        found.append(units.significant_pairs(part.scores, tests, 0.05))
-        found[-1][list(tests).index("sign")] = sign_as_published(part.scores) < 0.05
-    return joint_shares(np.concatenate(found, axis=1))
+        differences.append(units.significant_pairs(part.scores, tests, 0.05))
+        differences[-1][list(tests).index("sign")] = sign_as_published(part.scores) < 0.05
+    return joint_shares(np.concatenate(differences, axis=1))
 
 
 def _drawn_parts(setups: Sequence[Setup], draws: int, rng: np.random.Generator) -> Iterator[Setup]:

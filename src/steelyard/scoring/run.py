@@ -159,8 +159,8 @@ def score(
     >>> from steelyard import EvalSet, Segments
     >>> segments = Segments(("1", "2"), references={"refA": ("a cat", "two dogs")})
     >>> es = EvalSet(("A", "B"), segments, outputs={"A": ("a cat", "dogs"), "B": ("cat", "a dog")})
-    >>> found = score(es, ["chrf", "character"])
-    >>> print(found.table().text())
+    >>> result = score(es, ["chrf", "character"])
+    >>> print(result.table().text())
     2 systems on 2 segments
     system  chrf ↑  character ↓
     ------  ------  -----------
@@ -252,77 +252,77 @@ def _names(metrics: Sequence[Metric]) -> list[str]:
 
 def _warnings(es: EvalSet, names: Sequence[str]) -> list[str]:
     """Say which outputs are empty or missing: that moves every score."""
-    found = []
+    gaps = []
     for system in es.systems:
         texts = es.outputs.get(system, (None,) * es.n_segments)
         empty = sum(text is not None and not text.strip() for text in texts)
         missing = sum(text is None for text in texts)
         if empty:
-            found.append(f"'{system}' has {plural(empty, 'empty output')}")
+            gaps.append(f"'{system}' has {plural(empty, 'empty output')}")
         if missing:
             scored = "is" if missing == 1 else "are"
-            found.append(f"'{system}' lacks {plural(missing, 'output')}, which {scored} not scored")
-    nothing = [name for name in names if np.isnan(es[name].system_means()).all()]
-    return found + [f"{name}: no output could be scored" for name in nothing]
+            gaps.append(f"'{system}' lacks {plural(missing, 'output')}, which {scored} not scored")
+    unscored = [name for name in names if np.isnan(es[name].system_means()).all()]
+    return gaps + [f"{name}: no output could be scored" for name in unscored]
 
 
 # -- scores in words
 
 
-def _statements(found: Scores) -> Iterator[Statement]:
+def _statements(scores: Scores) -> Iterator[Statement]:
     """Say which system is first; nothing is tested, so that none is called better."""
-    es = found.evalset
-    if not found.metrics or not es.systems:
+    es = scores.evalset
+    if not scores.metrics or not es.systems:
         yield "undecided", "There is nothing to score."
         return
-    tops = {name: _first(found, name) for name in found.metrics}
-    known = {name: top for name, top in tops.items() if top}
-    silent = [name for name in tops if name not in known]
-    if silent:
-        yield "undecided", f"No output has a score by {all_of(silent)}."
-    if not known:
+    tops = {name: _first(scores, name) for name in scores.metrics}
+    leaders = {name: top for name, top in tops.items() if top}
+    unscored = [name for name in tops if name not in leaders]
+    if unscored:
+        yield "undecided", f"No output has a score by {all_of(unscored)}."
+    if not leaders:
         return
-    name, top = next(iter(known.items()))
+    name, top = next(iter(leaders.items()))
     size = f"{plural(es.n_systems, 'system')} on {plural(es.n_segments, 'segment')}"
     lower = "" if es[name].higher_is_better else ", lower is better"
-    value = f"{_shown(found, name, top[0])}{lower}"
+    value = f"{_shown(scores, name, top[0])}{lower}"
     if es.n_systems == 1:
-        each = all_of([f"{_shown(found, own, top[0])} by {own}" for own in known])
+        each = all_of([f"{_shown(scores, metric, top[0])} by {metric}" for metric in leaders])
         yield "settled", f"{top[0]} has {each} on {plural(es.n_segments, 'segment')}."
-        yield from _kept(found)
+        yield from _kept(scores)
         yield "undecided", f"{top[0]} is the only system: there is nothing to compare."
         return
-    rest = list(known)[1:]
-    agree = all(known[other] == top for other in rest)
+    rest = list(leaders)[1:]
+    agree = all(leaders[other] == top for other in rest)
     by = all_of([f"{name} ({value})", *(rest if agree else ())])
     ranks = "ranks first" if len(top) == 1 else "share the first place"
     yield "settled", f"{all_of(top)} {ranks} of {size} by {by}."
-    yield from _kept(found)
+    yield from _kept(scores)
     if not agree:
-        shown = "; ".join(f"{name}: {all_of(first)}" for name, first in known.items())
+        shown = "; ".join(f"{name}: {all_of(first)}" for name, first in leaders.items())
         yield "undecided", f"The metrics do not agree on the first place ({shown})."
     text = "No test was made: steelyard compare says whether a lead is more than chance."
     yield "sureness", text
 
 
-def _kept(found: Scores) -> Iterator[Statement]:
-    sentences = (report.sentence() for report in found.reports.values())
+def _kept(scores: Scores) -> Iterator[Statement]:
+    sentences = (report.sentence() for report in scores.reports.values())
     yield from (("settled", text) for text in sentences if text)
 
 
-def _first(found: Scores, name: str) -> list[str]:
+def _first(scores: Scores, name: str) -> list[str]:
     """Give the systems with the best score by a metric; none where there is no score."""
-    table = found.evalset[name]
+    table = scores.evalset[name]
     means = table.system_means()
     means = means if table.higher_is_better else -means
     if np.isnan(means).all():
         return []
     best = np.nanmax(means)
-    return [s for s, value in zip(found.evalset.systems, means, strict=True) if value == best]
+    return [s for s, value in zip(scores.evalset.systems, means, strict=True) if value == best]
 
 
-def _shown(found: Scores, name: str, system: str) -> str:
+def _shown(scores: Scores, name: str, system: str) -> str:
     """Write the score of a system with the digits that the table has."""
-    means = [float(x) for x in found.evalset[name].system_means()]
-    value = means[found.evalset.systems.index(system)]
+    means = [float(x) for x in scores.evalset[name].system_means()]
+    value = means[scores.evalset.systems.index(system)]
     return "undefined" if np.isnan(value) else f"{value:.{decimals(means)}f}"
