@@ -1,8 +1,8 @@
 # Two commands set everything up on a fresh machine with Python 3.11 or newer:
 #   make demo    installs Steelyard and runs the main job on the data that comes with it
 #   make test    installs Steelyard with its test tools and runs the tests
-# make test-all adds the thorough ones (all pages of the docs, fuzzing, every real file) and draws
-# more examples of property tests, and other ones.
+# make test-all adds the thorough ones (all pages of the docs, fuzzing, every real file) and those of
+# the tools that make the base, and draws more examples of property tests, and other ones.
 #   make test-lowest    runs some of them with the lowest versions that pyproject declares
 #   make release-check    builds the package, installs it in clean environments, and runs commands
 #   make bench   times the work against other packages, and writes benchmarks/results
@@ -31,7 +31,7 @@ test: $(VENV)/.test-installed
 	$(BIN)/python -m pytest -n auto --dist worksteal
 
 test-all: $(VENV)/.test-installed
-	STEELYARD_RANDOM=1 STEELYARD_EXAMPLES=100 $(BIN)/python -m pytest -n auto --dist worksteal -m ''
+	STEELYARD_RANDOM=1 STEELYARD_EXAMPLES=100 $(BIN)/python -m pytest -n auto --dist worksteal -m '' tests src/steelyard tools
 
 # The lowest version that pyproject declares of everything, in an environment of its own.
 test-lowest: $(LOWEST_VENV)/.installed

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import contextlib
+import io
 import json
 import re
 import shlex
@@ -20,17 +22,19 @@ def written(tmp_path_factory) -> Path:
     return made
 
 
-@pytest.fixture
-def printed(capsys) -> str:
-    assert run(["demo", "--no-report", "--quiet"]) == 0
-    return str(capsys.readouterr().out)
+@pytest.fixture(scope="module")
+def printed() -> str:
+    stdout = io.StringIO()
+    with contextlib.redirect_stdout(stdout):
+        assert run(["demo", "--no-report", "--quiet"]) == 0
+    return stdout.getvalue()
 
 
 def commands(text: str) -> list[list[str]]:
     """Take the commands out of what is printed, those over several lines as one."""
     lines = text.replace("\\\n", " ").splitlines()
-    found = [line for line in lines if line.startswith("  steelyard ") and "FILE" not in line]
-    return [shlex.split(line) for line in found if "   which" not in line]
+    shown = [line for line in lines if line.startswith("  steelyard ") and "FILE" not in line]
+    return [shlex.split(line) for line in shown if "   which" not in line]
 
 
 def test_the_demo_says_the_same_in_the_terminal_on_the_page_and_in_json(tmp_path, capsys):
