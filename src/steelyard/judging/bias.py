@@ -70,12 +70,12 @@ def position_phrases(position: Position | None) -> list[str]:
     """Return which position a judge prefers, if it does for sure."""
     if position is None or not position.bias.known or not position.p < ALPHA:
         return []
-    sides, rows = ["shown first", "shown second"], "pairs"
+    sides = ["shown first", "shown second"]
     if position.design == RANDOM_SIDES:
-        sides, rows = ["on the left", "on the right"], "battles"
+        sides = ["on the left", "on the right"]
     picked, other = sides if position.bias.value > 0 else sides[::-1]
-    share = f"{percent(abs(position.bias.value))} of {rows}"
-    return [f"picks the answer {picked} more often than the one {other}, by {share}"]
+    points = percent(abs(position.bias.value)).rstrip("%")
+    return [f"picks the answer {picked} {points} percentage points more often than the one {other}"]
 
 
 def effect_phrases(effects: Sequence[Effect], *, pairs: bool) -> list[str]:
@@ -89,12 +89,13 @@ def effect_phrases(effects: Sequence[Effect], *, pairs: bool) -> list[str]:
         scale = 1 / 3 if pairs and effect.name == LENGTH else 1.0
         ends = sorted((scale * abs(estimate.low), scale * abs(estimate.high)))
         value, interval = shown_interval(scale * abs(estimate.value), *ends)
-        points = "of a win" if pairs else "points"
-        amount = f"{value} {points}" + (f" ({interval})" if estimate.bounded else "")
+        amount = f"{value} {'of a win' if pairs else 'points'}"
+        amount += f" ({interval})" if estimate.bounded else ""
         more = estimate.value > 0
+        unit = "an answer twice as long" if pairs else "one more unit of length"
         phrases.append({
-            LENGTH: f"gives {'an answer twice as long' if pairs else 'each unit of length'} "
-                    f"{amount} {'more' if more else 'less'} than annotators do",
+            LENGTH: f"favours longer answers {'more' if more else 'less'} than annotators do: "
+                    f"{unit} {'gains' if more else 'loses'} {amount}",
             OWN_FAMILY: f"is {'kinder to' if more else 'harder on'} its own family than annotators "
                         f"are, by {amount}",
             EXAGGERATION: f"{'exaggerates' if more else 'shrinks'} differences between systems, "
@@ -102,10 +103,6 @@ def effect_phrases(effects: Sequence[Effect], *, pairs: bool) -> list[str]:
         }.get(effect.name, f"gives each unit of {effect.name} {amount} "
                            f"{'more' if more else 'less'} than annotators do"))  # fmt: skip
     return phrases
-
-
-def _columns(*names: str) -> Iterator[Column]:
-    return (Column(name, None, 4 if name.startswith("p") else 3) for name in names)
 
 
 @dataclass(frozen=True, slots=True, eq=False, repr=False)
@@ -127,8 +124,9 @@ class BiasReport(JudgeAnswers):
                 estimate = effect.estimate
                 rows.append((judge.judge, effect.name, estimate.value, estimate.low, estimate.high,
                              effect.p, effect.p_adjusted, estimate.n))  # fmt: skip
-        columns = (Column("judge"), Column("what"),
-                   *_columns("effect", "low", "high", "p", "p adjusted"), Column("n"))  # fmt: skip
+        numbers = (Column(name, digits=3) for name in ("effect", "low", "high"))
+        p_values = (Column(name, p_value=True) for name in ("p", "p adjusted"))
+        columns = (Column("judge"), Column("what"), *numbers, *p_values, Column("n"))
         note = "effects on judge minus annotators, all at once; p adjusted by Holm"
         return Table("", columns, tuple(rows), (note,))
 

@@ -90,7 +90,7 @@ class DriftReport(JudgeAnswers):
             *(Column(name, "higher", 3) for name in ("old", "new")),
             *(Column(name, None, 3) for name in ("difference", "low", "high")),
             Column("gained", importance=4), Column("lost", importance=4),
-            Column("p", None, 4, importance=8), Column("changed", None, 3, importance=4),
+            Column("p", p_value=True, importance=8), Column("changed", None, 3, importance=4),
             Column("shift", None, 3),
         )  # fmt: skip
         rows: list[tuple[Cell, ...]] = []
