@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+from collections import Counter
 from pathlib import Path
 
 import pytest
@@ -30,3 +31,12 @@ def shared() -> Path:
     if not (folder / "data").is_dir():
         pytest.skip(f"no evaluation data in {folder / 'data'} (set STEELYARD_SHARED)")
     return folder / "data"
+
+
+def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter) -> None:
+    """Say in one line what was missing, and how many tests that skipped."""
+    reports = terminalreporter.stats.get("skipped", [])
+    reasons = Counter(str(report.longrepr[2]).removeprefix("Skipped: ") for report in reports)
+    if reasons:
+        parts = (f"{count} {reason}" for reason, count in reasons.most_common())
+        terminalreporter.write_line(f"skipped: {'; '.join(parts)}")
