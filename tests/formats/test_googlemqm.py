@@ -58,7 +58,7 @@ def test_three_ratings_of_each_output(shared):
     own = result.averages
     assert own is not None
     mine = {
-        (own.systems[s], own.segments[g]): value
+        (own.systems[s], own.segments.ids[g]): value
         for s, g, value in zip(own.system, own.segment, own.values["mqm"], strict=True)
     }
     assert len(mine) == 1040

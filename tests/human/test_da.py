@@ -138,7 +138,7 @@ def test_averages_against_a_loop(rows):
         if not np.isnan(value):
             cells.setdefault((system, segment), []).append(value)
     named = {
-        (found.systems[s], found.segments[g]): v
+        (found.systems[s], found.segments.ids[g]): v
         for s, g, v in zip(found.system, found.segment, found.values["raw"], strict=True)
     }
     assert named == pytest.approx({k: np.mean(v) for k, v in cells.items()})
@@ -223,7 +223,7 @@ def control_ratings(n: int = 12) -> Ratings:
 def test_quality_control_finds_each_fault():
     ratings = control_ratings()
     checks = quality_control(ratings, raters.rater_scale(ratings), min_seconds=0)
-    assert [checks.verdict(code) for code in range(3)] == ["fails", "passes", "fails"]
+    assert checks.verdicts == ("fails", "passes", "fails")
     assert "bad references" in checks.reasons[0][0]
     assert "repeats differ" in checks.reasons[2][0]
     assert checks.bad_reference.n.tolist() == [12, 12, 12]

@@ -91,12 +91,13 @@ ranked = st.lists(
 
 @given(ranked)
 def test_duels_against_a_loop(rows):
-    found = duels(as_rankings(rows))
+    rankings = as_rankings(rows)
+    found = duels(rankings)
+    log, raters, names = found.log, rankings.raters, found.log.systems
+    columns = (found.segment, found.rater, log.left, log.right, log.outcome)
     mine = sorted(
-        (found.segments[g], found.raters[r], found.systems[a], found.systems[b], float(o))
-        for g, r, a, b, o in zip(
-            found.segment, found.rater, found.left, found.right, found.outcome, strict=True
-        )
+        (rankings.segments[g], raters[r], names[a], names[b], float(o))
+        for g, r, a, b, o in zip(*columns, strict=True)
     )
     expected = sorted(
         (segment, judge, a, b, 0.5 if x == y else float(x < y))
@@ -113,9 +114,9 @@ def test_joined_names_stand_for_both():
         ("2", "j", [("A", 2), ("B", 1), ("C", 3)]),
         ("3", "j", [("X+Y", 1), ("C", 2)]),  # X and Y never occur alone: a name with a plus
     ]
-    result = duels(as_rankings(rows))
-    assert result.systems == ("A", "B", "C", "X+Y")
-    assert len(result) == 2 + 3 + 1
+    log = duels(as_rankings(rows)).log
+    assert log.systems == ("A", "B", "C", "X+Y")
+    assert len(log) == 2 + 3 + 1
 
 
 def test_a_system_twice_in_one_ranking():
@@ -128,9 +129,9 @@ def test_trueskill_plays_every_pair_equally_often():
     rows += [(str(k), "j", [("A", 1), ("C", 2)]) for k in range(10)]
     found = duels(as_rankings(rows))
     runs = matches(found, 50, np.random.default_rng(0), resample=False)
-    with_c = (found.right[runs] == 2).mean()
+    with_c = (found.log.right[runs] == 2).mean()
     assert with_c == pytest.approx(0.5, abs=0.03)
-    options = wmt_options(len(found))
+    options = wmt_options(len(found.log))
     assert (options.mu, options.sigma, options.tau, options.draw_probability) == (0, 0.5, 0, 0.25)
     assert options.beta == 0.5 * 100 / 40
 

@@ -427,8 +427,6 @@ def _emit(
     study: Study, plot: tuple[str, ...] | None, output: OutputOptions, *, details: bool
 ) -> None:
     """Print and write a study; a figure has the chosen curves."""
-    from steelyard.human.results import brief_pairs
-
     curves = study.curves if plot is None else [study.curve(name) for name in plot]
 
     def draw() -> Any:
@@ -440,10 +438,10 @@ def _emit(
     shown: list[Any] = []
     hidden: list[str] = []
     for name, table in tables.items():
-        if shown and len(table.rows) > _ROWS and name != "identical" and not details:
+        if shown and len(table.rows) > _ROWS and not details:
             hidden.append(name)
         else:
-            shown.append(brief_pairs(table, "--json") if name == "identical" else table)
+            shown.append(table)
     shown += [f"Not shown: {all_of(hidden)} (--details prints all tables)."] if hidden else []
     emit(study, list(study.parts.values()), output, draw=draw, shown=shown)
 

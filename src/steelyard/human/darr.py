@@ -19,7 +19,7 @@ from steelyard.core.text import plural
 from steelyard.data.evalset import EvalSet
 from steelyard.data.joining import join
 from steelyard.data.judgements import BattleLog, Codes, Floats, Rankings, Ratings
-from steelyard.data.segments import Segments, Texts, positions
+from steelyard.data.segments import Segments, positions
 from steelyard.data.selection import need_moments
 from steelyard.formats.format import TableFormat
 from steelyard.formats.judged import ratings as directassessment
@@ -107,18 +107,11 @@ def pairs_of_battles(
     if es is not None:
         row, column = positions(log.systems, es.systems), positions(segments, es.segments.ids)
         beside = _beside(es, np.stack([row[log.left], row[log.right], column[unit]]), metrics)
-
-        def texts(names: Texts | None) -> Texts | None:
-            return None if names is None else tuple(names[k] if k >= 0 else None for k in column)
-
-        about = es.segments
-        beside["about"] = Segments(
-            tuple(segments),
-            texts(about.documents),
-            texts(about.domains),
-            texts(about.sources),
-            document_column=about.document_column,
-        )
+        about: dict[str, Any] = {"document_column": es.segments.document_column}
+        for kind in ("documents", "domains", "sources"):
+            if (names := getattr(es.segments, kind)) is not None:
+                about[kind] = tuple(names[k] if k >= 0 else None for k in column)
+        beside["about"] = Segments(tuple(segments), **about)
     return Pairs(
         name=name,
         systems=log.systems,
@@ -300,8 +293,8 @@ class _Darr(Scorer):
             quiet = replace(options, clusters="none", standardised=z)
             scores = DA.rate(inputs.judgements, quiet, rng)
             assert scores.averages is not None
-            plain = replace(scores.averages, documents=None, domains=None)  # pairs ask for none
-            gold = plain.evalset(inputs.files)
+            ids = Segments(scores.averages.segments.ids)  # pairs ask for no documents or domains
+            gold = replace(scores.averages, segments=ids).evalset(inputs.files)
             if es is not None:
                 gold = join([gold, es.drop(systems=set(es.systems) - set(gold.systems))])
             return pairs_of_scores(gold, scores.score), scores

@@ -31,7 +31,6 @@ from steelyard.stats.ranks import ranks
 
 Bools = NDArray[np.bool_]
 DRAWS = 200  # simulated campaigns behind the rate of false separations
-_CELLS = 4_000_000  # differences of pairs that are held at a time
 _BY_ROW = 50  # differences up to which SciPy chooses a way to the p-value by ties and zeros
 
 
@@ -246,7 +245,7 @@ def _each_rating(ratings: Ratings, averages: Averages, kinds: Sequence[str]) -> 
     Where waves are unknown, it is the k-th rating by the names of raters.
     """
     i = positions(ratings.systems, averages.systems)[ratings.system]
-    j = positions(ratings.segments, averages.segments)[ratings.segment]
+    j = positions(ratings.segments, averages.segments.ids)[ratings.segment]
     rows = ratings.is_item(*kinds) & ~np.isnan(ratings.value) & (i >= 0) & (j >= 0)
     i, j, shape = i[rows], j[rows], (len(averages.systems), len(averages.segments))
     waves = np.zeros(len(i), np.int64) if ratings.wave is None else np.array(ratings.wave)[rows]
@@ -264,8 +263,9 @@ def _each_rating(ratings: Ratings, averages: Averages, kinds: Sequence[str]) -> 
 def _domains(averages: Averages, preset: Preset) -> dict[str, Counts]:
     if not preset.by_domain:
         return {}
-    domains = np.array(averages.domains or (None,) * len(averages.segments), dtype=object)
-    blank = [name for name, d in zip(averages.segments, domains, strict=True) if d is None]
+    segments = averages.segments
+    domains = np.array(segments.domains or (None,) * len(segments), dtype=object)
+    blank = [name for name, d in zip(segments.ids, domains, strict=True) if d is None]
     if blank:
         which = "" if len(blank) == len(domains) else f" of {listed(blank, 3)}"
         raise UsageError(
@@ -289,15 +289,12 @@ def _tested(parts: Sequence[Floats], preset: Preset, rng: np.random.Generator) -
         return unpaired.rank_sum_test(list(parts[0]))
     i, j = pair_index(n)
     p = np.full((n, n), np.nan)
-    step = max(1, _CELLS // max(1, sum(part.shape[1] for part in parts)))
-    for start in range(0, len(i), step):
-        a, b = i[start : start + step], j[start : start + step]
-        greater, less = np.stack([_wilcoxon(part[a] - part[b]) for part in parts], axis=1)
-        if preset.alternative == "greater":
-            p[a, b], p[b, a] = greater[0], less[0]
-        else:
-            two_sided = np.minimum(1.0, 2 * np.minimum(greater, less))
-            p[a, b] = p[b, a] = stouffer(two_sided) if preset.by_domain else two_sided[0]
+    greater, less = np.stack([_wilcoxon(part[i] - part[j]) for part in parts], axis=1)
+    if preset.alternative == "greater":
+        p[i, j], p[j, i] = greater[0], less[0]
+    else:
+        two_sided = np.minimum(1.0, 2 * np.minimum(greater, less))
+        p[i, j] = p[j, i] = stouffer(two_sided) if preset.by_domain else two_sided[0]
     return p
 
 
@@ -376,8 +373,8 @@ def _beside_ours(
     spans = plain.ordering.range or []
     our_ranges = [list(spans[k]) for k in at] if spans else []
     if not preset.resamples:
-        documents = plain.unit.n if plain.unit.name == DOCUMENT else None
-        return {"pairs": {**pairs, "documents": documents}, "our_ranges": our_ranges}
+        n_documents = plain.unit.n if plain.unit.name == DOCUMENT else None
+        return {"pairs": {**pairs, "documents": n_documents}, "our_ranges": our_ranges}
     lines: list[dict[str, Any]] = []
     for k in range(1, len(order)):
         whole, locally = ([x[:k, k:].all(), x[k - 1, k]] for x in (beats, ours))
@@ -389,8 +386,9 @@ def _beside_ours(
     segments = unpaired.cluster_means_test(scores).p < preset.alpha
     pairs["because_of_segments"] = int((beats & ~ours & segments).sum())
     facts: dict[str, Any] = {"lines": lines, "pairs": pairs, "our_ranges": our_ranges}
-    if averages.documents is not None and None not in averages.documents:
-        blocks = np.unique(np.array(averages.documents), return_inverse=True)[1]
+    documents = averages.segments.documents
+    if documents is not None and None not in documents:
+        blocks = np.unique(np.array(documents), return_inverse=True)[1]
         facts["false_separations"] = false_separations(scores, blocks, DRAWS, rng)
     return facts
 

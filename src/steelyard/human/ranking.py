@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-import itertools
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import asdict, dataclass, field, replace
-from typing import Any, TypeVar
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -17,7 +16,7 @@ from steelyard.core.table import Table
 from steelyard.core.warnings import TypedWarning
 from steelyard.data.evalset import EvalSet, ScoreTable
 from steelyard.data.judgements import Codes, Floats, Ratings
-from steelyard.data.segments import Segments, Texts
+from steelyard.data.segments import Segments
 from steelyard.data.units import UnitEffect, Units, column_of, units_of
 from steelyard.stats import clusters
 from steelyard.stats.arrays import Counts, group_sums, ratio
@@ -34,7 +33,6 @@ from steelyard.stats.paired.tests import (
 from steelyard.stats.permutation.pvalues import pair_index, pairwise_pvalues
 from steelyard.stats.ranks import ranks, whole
 
-T = TypeVar("T", bound=np.generic)
 UNKNOWN = "unknown"  # what readers call a rater that the file does not name
 EXACT = "permutation"  # the test that holds for few units, too
 CLUSTER = "cluster-t"  # of means of all outputs, for systems that share few segments
@@ -57,19 +55,11 @@ class Averages:
     """
 
     systems: tuple[str, ...]
-    segments: tuple[str, ...]
+    segments: Segments
     system: Codes
     segment: Codes
     n: Counts
     values: Mapping[str, Floats]
-    documents: Texts | None = None
-    domains: Texts | None = None
-    sources: Texts | None = None
-
-    def by_system(self, column: NDArray[T]) -> list[NDArray[T]]:
-        """Split a column by the system of its rows, one array per system."""
-        ends = np.searchsorted(self.system, np.arange(len(self.systems) + 1))
-        return [column[a:b] for a, b in itertools.pairwise(ends)]
 
     def means(self, name: str) -> Floats:
         """Return the mean over segments of each system, NaN where it has none."""
@@ -87,7 +77,7 @@ class Averages:
     def evalset(self, inputs: tuple[InputFile, ...] = (), lp: str | None = None) -> EvalSet:
         """Return the scores as a set whose scores are human."""
         tables = {name: ScoreTable(self.matrix(name), "human") for name in self.values}
-        segments = Segments(self.segments, self.documents, self.domains)
+        segments = replace(self.segments, sources=None)
         return EvalSet(self.systems, segments, tables, language_pair=lp, inputs=inputs)
 
 
@@ -114,7 +104,7 @@ def average(
     cells, cell, n = np.unique(system * width + segment, return_inverse=True, return_counts=True)
     return Averages(
         tuple(ratings.systems[code] for code in systems),
-        tuple(ratings.segments[code] for code in segments),
+        Segments(tuple(ratings.segments[code] for code in segments)),
         (cells // width).astype(np.int32),
         (cells % width).astype(np.int32),
         n.astype(np.int64),
@@ -135,10 +125,6 @@ class Rule:
         """Return what ``--json`` prints."""
         values = asdict(self)
         return {"rule": values.pop("clusters"), **values}
-
-    def adjusted(self, p: Floats) -> Floats:
-        """Correct p-values of all pairs for their number."""
-        return adjust_pairs(p, self.correction, symmetric=False)
 
 
 @dataclass(frozen=True, slots=True)
@@ -203,44 +189,25 @@ def matrix_pvalues(scores: Floats, blocks: Counts | None, test: str = MIXED) -> 
 
 def pair_pvalues(averages: Averages, name: str, units: Units, test: str, order: Counts) -> Floats:
     """Test all pairs of systems, in this order: ``p[i, j]`` is small where i beats j."""
+    scores = averages.matrix(name)[order]
     if test in (EXACT, CLUSTER, MIXED):
-        return matrix_pvalues(averages.matrix(name)[order], units.codes, test)
-    samples, blocks = _samples(averages, name, units, order)
+        return matrix_pvalues(scores, units.codes, test)
+    codes = np.arange(scores.shape[1]) if units.codes is None else units.codes
+    blocks = [codes] * len(scores)
     if test != "rank-sum":
-        p = unpaired.unpaired_means_test(samples, blocks)
+        p = unpaired.unpaired_means_test(list(scores), blocks)
     elif units.codes is None:
-        p = unpaired.rank_sum_test(samples)
+        p = unpaired.rank_sum_test(list(scores))
     else:
-        p = unpaired.rank_sum_test_by_unit(samples, blocks)
-    counts = np.array([len(np.unique(x)) for x in blocks])  # the smaller of two samples counts
+        p = unpaired.rank_sum_test_by_unit(list(scores), blocks)
+    # The smaller of two samples counts.
+    counts = np.array([len(np.unique(codes[~np.isnan(row)])) for row in scores])
     return few_units_p(p, np.minimum(counts[:, None], counts), two_sided=False)
-
-
-def _samples(
-    averages: Averages, name: str, units: Units, order: Iterable[int]
-) -> tuple[list[Floats], list[Counts]]:
-    codes = averages.segment if units.codes is None else units.codes[averages.segment]
-    values, blocks = averages.by_system(averages.values[name]), averages.by_system(codes)
-    return [values[i] for i in order], [blocks[i].astype(np.int64) for i in order]
-
-
-def errors_of_means(averages: Averages, name: str, units: Units) -> Floats:
-    """Return the standard error of each system's mean, by unit."""
-    samples = zip(*_samples(averages, name, units, range(len(averages.systems))), strict=True)
-    alone = units.codes is None
-    return np.array([mean_error(x[None], None if alone else codes).error[0]
-                     for x, codes in samples])  # fmt: skip
 
 
 def independent(averages: Averages, unit: str) -> Units:
     """Find what is independent among the outputs."""
-    segments = Segments(
-        averages.segments,
-        averages.documents,
-        averages.domains,
-        averages.sources,
-        document_column=column_of(unit),
-    )
+    segments = replace(averages.segments, document_column=column_of(unit))
     used = np.zeros(len(segments), dtype=bool)
     used[averages.segment] = True
     return units_of(segments, unit, used)
@@ -252,7 +219,7 @@ def order_systems(averages: Averages, name: str, rule: Rule, units: Units) -> Or
     if rule.clusters == "none" or len(averages.systems) < 2:
         return base
     alone = pair_pvalues(averages, name, units, rule.test, base.order)
-    p = rule.adjusted(alone)
+    p = adjust_pairs(alone, rule.correction, symmetric=False)
     return replace(
         base,
         p=p,
@@ -286,14 +253,14 @@ class Placement:
 def rank_systems(averages: Averages, name: str, rule: Rule, units: Units) -> Placement:
     """Rank systems by the mean of a score, with the verdicts on the first one."""
     ordering = order_systems(averages, name, rule, units)
-    overall, errors = averages.means(name), errors_of_means(averages, name, units)
-    unit = units.effect(averages.matrix(name))
+    overall, scores = averages.means(name), averages.matrix(name)
+    unit, errors = units.effect(scores), mean_error(scores, units.codes).error
     placement = Placement(
         ordering=ordering, overall=overall, rule=None, unit=unit, errors=errors[ordering.order]
     )
     if ordering.p is None:
         return placement
-    scores, freedom = averages.matrix(name), max(unit.n - 1, 1)
+    freedom = max(unit.n - 1, 1)
     apart = unpaired.share_few(scores) & (rule.test in (CLUSTER, MIXED))
     means = unpaired.cluster_means_test(scores, units.codes) if apart.any() else None
 

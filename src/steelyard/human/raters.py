@@ -5,7 +5,7 @@ Quality control is as WMT does it: damaged references, repeats, speed, flat scor
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping
 from dataclasses import dataclass
 from functools import partial
 from typing import Any, NamedTuple
@@ -14,8 +14,6 @@ import numpy as np
 from numpy.typing import NDArray
 
 from steelyard.core.table import Column, Table
-from steelyard.core.text import listed, plural
-from steelyard.core.warnings import TypedWarning
 from steelyard.data.judgements import Codes, Floats, Ratings
 from steelyard.human.ranking import UNKNOWN, by_rater
 from steelyard.stats import agreement
@@ -89,33 +87,18 @@ class Control:
 
 @dataclass(frozen=True, slots=True)
 class QualityControl:
-    """The checks of every rater: what failed, and whether there was anything to test."""
+    """The checks of every rater: what failed, and ``fails``, ``passes`` or ``untested``."""
 
     bad_reference: Control
     repeat: Control
     seconds: Floats
     reasons: tuple[tuple[str, ...], ...]
-    tested: tuple[bool, ...]
+    verdicts: tuple[str, ...]
 
     @property
     def failed(self) -> list[int]:
         """The raters that fail, as codes."""
         return [code for code, reasons in enumerate(self.reasons) if reasons]
-
-    def verdict(self, rater: int) -> str:
-        """Return ``fails``, ``passes``, or ``untested`` where there is nothing to judge by."""
-        if self.reasons[rater]:
-            return "fails"
-        return "passes" if self.tested[rater] else "untested"
-
-    def warnings(self, raters: Sequence[str]) -> list[str]:
-        """Name those who fail."""
-        if not self.failed:
-            return []
-        verb = "fails" if len(self.failed) == 1 else "fail"
-        names = listed([raters[code] for code in self.failed], 5)
-        text = f"{plural(len(self.failed), 'rater')} {verb} the quality control: {names}"
-        return [TypedWarning(text, "quality-control")]
 
 
 def quality_control(
@@ -133,7 +116,7 @@ def quality_control(
     times = np.where(ratings.is_item("attention"), np.nan, times)
     seconds = _each_rater(len(ratings.raters), ratings.rater, times, np.median)
     reasons: list[tuple[str, ...]] = []
-    tested = []
+    verdicts: list[str] = []
     for code in range(len(ratings.raters)):
         failures = []
         enough = 0.5 ** bad.n[code] < alpha
@@ -146,8 +129,9 @@ def quality_control(
         if seconds[code] < min_seconds:
             failures.append(f"takes {seconds[code]:.2g} s per rating")
         reasons.append(tuple(failures))
-        tested.append(bool(enough or repeat.n[code] > 0 or not np.isnan(seconds[code])))
-    return QualityControl(bad, repeat, seconds, tuple(reasons), tuple(tested))
+        tested = enough or repeat.n[code] > 0 or not np.isnan(seconds[code])
+        verdicts.append("fails" if failures else "passes" if tested else "untested")
+    return QualityControl(bad, repeat, seconds, tuple(reasons), tuple(verdicts))
 
 
 def _control(ratings: Ratings, item: str, alternative: str) -> Control:
@@ -268,7 +252,7 @@ def rater_table(
             columns |= {f"{name}_n": control.n, f"{name}_gap": control.gap, f"{name}_p": control.p}
         columns |= {
             "seconds": checks.seconds,
-            "verdict": [checks.verdict(code) for code in range(size)],
+            "verdict": checks.verdicts,
             "reason": ["; ".join(reasons) or None for reasons in checks.reasons],
         }
     cells = list(zip(*(x.tolist() if isinstance(x, np.ndarray) else x for x in columns.values()),

@@ -4,21 +4,21 @@ from __future__ import annotations
 
 import math
 from collections import Counter, defaultdict
-from collections.abc import Collection, Iterator, Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, replace
 from fractions import Fraction
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 
 from steelyard.core.errors import DegenerateError, InputError, UsageError, hint
 from steelyard.core.table import Cell, Column, Table
 from steelyard.core.text import listed, plural
+from steelyard.core.warnings import TypedWarning
 from steelyard.data.evalset import EvalSet
 from steelyard.data.judgements import ErrorSpan, Floats, Ratings, encode
-from steelyard.data.segments import Segments, Texts, positions
+from steelyard.data.segments import Segments, positions
 from steelyard.formats import columns as roles
 from steelyard.formats import toml
 from steelyard.formats.format import TableFormat
@@ -68,25 +68,12 @@ class Weights:
 
     def weight(self, error: ErrorSpan) -> Fraction:
         """Return the cost of an error; the most specific rule decides."""
-        severity = errorlists.severity(error.severity)
-        if severity not in self.severities:
-            raise UsageError(errorlists.no_weight({error.severity: 1}, self.severities))
-        category = _parts(error.category)
+        severity, category = errorlists.severity(error.severity), _parts(error.category)
         for depth in range(len(category), 0, -1):
             for of_severity in (severity, None):
                 if (category[:depth], of_severity) in self.rules:
                     return self.rules[category[:depth], of_severity]
         return self.severities[severity]
-
-    def unknown(self, ratings: Ratings) -> dict[str, int]:
-        """Count the errors of outputs whose severity has no weight, by severity."""
-        if ratings.errors is None:
-            return {}
-        counts: Counter[str] = Counter()
-        for row in np.flatnonzero(ratings.is_item("system", "repeat")):
-            counts.update(error.severity for error in ratings.errors[row] or ())
-        weighed = self.severities
-        return {s: n for s, n in sorted(counts.items()) if errorlists.severity(s) not in weighed}
 
 
 def _parts(category: str) -> tuple[str, ...]:
@@ -114,45 +101,37 @@ def read_weights(path: str | Path = "wmt") -> Weights:
     """Read a table of weights: ``wmt``, ``wmt21``, or a TOML file."""
     file = toml.read(FOLDER / f"{path}.toml" if path in NAMED else Path(path))
     file.only(("severity", "rule"))
-    listed = file.keys.get("severity")
-    if not isinstance(listed, dict) or not listed:
+    table = file.keys.get("severity")
+    if not isinstance(table, dict) or not table:
         raise file.error("expected a table [severity] with a weight for each severity")
-    severities = {name.casefold(): _weight(value, name, file) for name, value in listed.items()}
+    listed = Section(table, file.path, "[severity]")
+    severities = {name.casefold(): _weight(listed, name) for name in table}
     severities.setdefault("no-error", Fraction(0))  # what raters write where nothing is wrong
-    rules = [rule for section in file.sections("rule") for rule in _rules(section, severities)]
-    repeated = [rule for rule, count in Counter(rule for rule, _ in rules).items() if count > 1]
-    for category, severity in repeated:
-        named = f"category '{'/'.join(category)}', severity {severity or 'any'}"
-        raise file.error(f"several rules for {named}")
-    return Weights(severities, dict(rules), str(path) if path in NAMED else file.path.name)
+    rules: dict[tuple[tuple[str, ...], str | None], Fraction] = {}
+    for rule in file.sections("rule"):
+        rule.only(("category", "severity", "weight"))
+        severity = rule.text("severity")
+        folded = None if severity is None else severity.casefold()
+        if folded is not None and folded not in severities:
+            raise rule.error(f"rule for severity '{severity}', which [severity] does not list")
+        categories = rule.keys.get("category")
+        for name in categories if isinstance(categories, list) else [categories]:
+            if not isinstance(name, str) or not name.strip():
+                raise rule.error(f"category {name!r}, expected a name")
+            if (_parts(name), folded) in rules:
+                raise rule.error(f"several rules for '{name}', severity {severity or 'any'}")
+            rules[_parts(name), folded] = _weight(rule, "weight")
+    return Weights(severities, rules, str(path) if path in NAMED else file.path.name)
 
 
-def _weight(value: Any, name: str, section: Section) -> Fraction:
-    number = isinstance(value, (int, float)) and not isinstance(value, bool)
-    if not number or not math.isfinite(value) or value < 0:
-        raise section.error(f"weight of '{name}': {value!r}, expected a number of at least 0")
+def _weight(section: Section, key: str) -> Fraction:
+    value = section.number(key)
+    if value is None or value < 0:
+        raise section.error(f"'{key}' is {value}, expected a number of at least 0")
     return Fraction(repr(value))
 
 
-def _rules(
-    rule: Section, severities: Collection[str]
-) -> Iterator[tuple[tuple[tuple[str, ...], str | None], Fraction]]:
-    rule.only(("category", "severity", "weight"))
-    if not {"category", "weight"} <= rule.keys.keys():
-        raise rule.error("a rule needs category and weight")
-    severity = rule.text("severity")
-    folded = None if severity is None else severity.casefold()
-    if folded is not None and folded not in severities:
-        raise rule.error(f"rule for severity '{severity}', which [severity] does not list")
-    categories = rule.keys["category"]
-    for name in categories if isinstance(categories, list) else [categories]:
-        if not isinstance(name, str) or not name.strip():
-            raise rule.error(f"category {name!r}, expected a name")
-        yield (_parts(name), folded), _weight(rule.keys["weight"], name, rule)
-
-
-@dataclass(frozen=True, slots=True)
-class Penalties:
+class Penalties(NamedTuple):
     """The cost of each rating, in whole units of 1 / ``scale``.
 
     NaN where no errors were asked for. Whole numbers add up without rounding, so that equal costs
@@ -169,36 +148,36 @@ class Penalties:
 
 
 def penalties(ratings: Ratings, weights: Weights, cap: float | None = None) -> Penalties:
-    """Add up the weights of the errors of each rating, at most ``cap``."""
+    """Add up the weights of the errors of each rating, at most ``cap``.
+
+    Severities without a weight are refused on outputs; control items need no weights.
+    """
     limit = Fraction(0 if cap is None else repr(float(cap)))
     fractions = (limit, *weights.severities.values(), *weights.rules.values())
     scale = math.lcm(*(weight.denominator for weight in fractions))
-    prices: dict[tuple[str, str], int] = {}
+    marked = ratings.errors or ()
+    kinds = {(error.category, error.severity): error for row in marked for error in row or ()}
+    prices = {
+        kind: int(weights.weight(error) * scale)
+        for kind, error in kinds.items()
+        if errorlists.severity(error.severity) in weights.severities
+    }
     units = np.full(len(ratings), np.nan)
     judged = ratings.is_item("system", "repeat")
-    for row, errors in enumerate(ratings.errors or ()):
-        if errors is None:
-            continue
-        costs = []
-        for error in errors:
-            key = (error.category, error.severity)
-            if key not in prices:
-                known = errorlists.severity(error.severity) in weights.severities
-                if not known and not judged[row]:
-                    break  # a control item needs no weights
-                prices[key] = int(weights.weight(error) * scale)
-            costs.append(prices[key])
-        else:
-            units[row] = sum(costs)
+    unknown: Counter[str] = Counter()
+    for row, errors in enumerate(marked):
+        names = [(error.category, error.severity) for error in errors or ()]
+        without = [severity for category, severity in names if (category, severity) not in prices]
+        if errors is not None and not without:
+            units[row] = sum(prices[kind] for kind in names)
+        elif judged[row]:
+            unknown.update(without)
+    if unknown:
+        counts = dict(sorted(unknown.items()))
+        raise UsageError(errorlists.no_weight(counts, weights.severities))
     if cap is not None:
         units = np.minimum(units, int(limit * scale))
     return Penalties(units, scale)
-
-
-def mqm_averages(ratings: Ratings, costs: Penalties, rows: NDArray[np.bool_]) -> Averages:
-    """Return minus the mean cost over these ratings of each output."""
-    whole = average(ratings, {"mqm": -costs.units}, rows)
-    return replace(whole, values={"mqm": whole.values["mqm"] / costs.scale + 0.0})
 
 
 def profile(ratings: Ratings, weights: Weights, systems: Sequence[str]) -> Table:
@@ -237,12 +216,8 @@ def values_of(ratings: Ratings) -> tuple[Floats, list[str]]:
     value = np.where(ratings.is_item("attention"), np.nan, ratings.value)  # a test is no rating
     if ratings.errors is None or not np.isnan(value).all():
         return value, []
-    weights = fitting_weights(ratings)
-    unknown = weights.unknown(ratings)
-    if unknown:
-        raise UsageError(errorlists.no_weight(unknown, weights.severities))
     note = "ratings are lists of errors: a value is minus their cost, as for MQM"
-    return penalties(ratings, weights).values, [note]
+    return penalties(ratings, fitting_weights(ratings)).values, [note]
 
 
 # From ratings to results.
@@ -299,7 +274,10 @@ class _DirectAssessment(Scorer):
         """Run the protocol: scores, ranks, raters, agreement; and quality control if asked for."""
         if not len(ratings):
             raise DegenerateError("there is no rating")
-        weights, more, warnings = self._weights(ratings, options)
+        weights, warnings = self._weights(ratings, options), []
+        if weights is not None and options.weights is None and weights.name != "wmt":
+            today = 'weights="wmt" for today\'s'
+            warnings.append(f"categories of 2020-21: weights {weights.name} ({today})")
         if options.preset is not None:
             ratings, remarks = official.counted(ratings, PRESETS[options.preset])
             warnings += remarks
@@ -315,7 +293,10 @@ class _DirectAssessment(Scorer):
         codes = [] if checks is None else checks.failed
         failed = tuple(ratings.raters[code] for code in codes)
         removed = failed if options.quality_control else ()
-        warnings += [] if checks is None else checks.warnings(ratings.raters)
+        if failed:
+            verb = "fails" if len(failed) == 1 else "fail"
+            text = f"{plural(len(failed), 'rater')} {verb} the quality control: {listed(failed, 5)}"
+            warnings.append(TypedWarning(text, "quality-control"))
         if removed:
             if len(removed) == len(ratings.raters):
                 raise DegenerateError("no rater passes the quality control")
@@ -333,8 +314,9 @@ class _DirectAssessment(Scorer):
             "n_ratings": group_sums(averages.system, averages.n, size).astype(np.int64),
         }
         systems = place_systems(averages.systems, columns, placed.ordering)
-        more = {**placed.more, **more}
-        if weights is not None and scored.ratings.errors is not None:
+        of_errors: dict[str, Any] = {}
+        if weights is not None:
+            of_errors = {"weights": weights.name, "cap": options.cap}
             names = [system.system for system in systems]
             tables["profile"] = profile(scored.ratings, weights, names)
         settings = {
@@ -343,7 +325,7 @@ class _DirectAssessment(Scorer):
             "test": options.test or self.test if placed.rule is None else placed.rule.test,
             "unit": placed.unit.name,
             "correction": options.correction,
-            **more.get("weights", {}),
+            **of_errors,
             **({} if self.costs else {"score": "raw" if name == raw else "z"}),
         }  # fmt: skip
         return HumanScores(
@@ -363,32 +345,18 @@ class _DirectAssessment(Scorer):
             unit=placed.unit,
             errors=placed.errors,
             warnings=(*warnings, *placed.warnings),
-            more=more,
+            more={**placed.more, **({"weights": of_errors} if of_errors else {})},
             settings=settings,
             notes=(*placed.notes, _rated_once(averages, single=self.name == "da")),
         )
 
-    def _weights(
-        self, ratings: Ratings, options: HumanOptions
-    ) -> tuple[Weights | None, dict[str, Any], list[str]]:
-        """Return what errors cost, the facts on it, and warnings.
-
-        Weights that nobody fixed are those that fit the categories.
-        """
+    def _weights(self, ratings: Ratings, options: HumanOptions) -> Weights | None:
+        """Return what errors cost: by default the weights that fit the categories."""
         if not self.costs:
-            return None, {}, []
-        warnings: list[str] = []
-        if options.weights is not None:
-            weights = read_weights(options.weights)
-        else:
-            weights = fitting_weights(ratings)
-            if weights.name != "wmt":
-                today = 'weights="wmt" for today\'s'
-                warnings.append(f"categories of 2020-21: weights {weights.name} ({today})")
-        facts: dict[str, Any] = {"weights": weights.name, "cap": options.cap}
-        if unknown := weights.unknown(ratings):
-            raise UsageError(errorlists.no_weight(unknown, weights.severities))
-        return weights, {"weights": facts}, warnings
+            return None
+        if options.weights is None:
+            return fitting_weights(ratings)
+        return read_weights(options.weights)
 
     def _scored(
         self,
@@ -398,10 +366,9 @@ class _DirectAssessment(Scorer):
         about: Segments | None,
     ) -> _Scored:
         costs: Penalties | None = None
-        if self.costs:
+        if weights is not None:
             if ratings.errors is None:
                 raise UsageError("protocol mqm: the ratings hold no errors")
-            assert weights is not None
             costs = penalties(ratings, weights, options.cap)
             tests = ratings.is_item("attention")
             ratings = replace(ratings, value=np.where(tests, ratings.value, costs.values))
@@ -423,10 +390,10 @@ class _DirectAssessment(Scorer):
         if not wanted:
             raise UsageError("no system is left")
         rows &= np.isin(ratings.system, positions(tuple(wanted), ratings.systems))
-        if costs is not None and len(values) == 1:
-            averages = mqm_averages(ratings, costs, rows)
-        else:
-            averages = average(ratings, dict(reversed(values.items())), rows)
+        averages = average(ratings, dict(reversed(values.items())), rows)
+        if costs is not None and len(values) == 1:  # of whole numbers, without rounding
+            exact = average(ratings, {self.raw: -costs.units}, rows).values[self.raw]
+            averages = replace(averages, values={self.raw: exact / costs.scale + 0.0})
         averages, warnings = describe(averages, ratings, about)
         return _Scored(ratings, scale, values, averages, tuple(warnings))
 
@@ -439,16 +406,15 @@ class _DirectAssessment(Scorer):
         rng: np.random.Generator,
     ) -> Placement:
         units = independent(averages, options.unit)
-        warnings = list(units.warnings)
         test = choose_test(units, options.test, self.test)
         if options.test is None and test == EXACT and options.clusters != "none":
             test = fitting_test(averages, name)
         rule = Rule(options.clusters, test, options.alpha, options.correction)
-        if options.preset is None:
-            return replace(rank_systems(averages, name, rule, units), warnings=tuple(warnings))
         plain = rank_systems(averages, name, rule, units)
+        if options.preset is None:
+            return replace(plain, warnings=tuple(units.warnings))
         beside = f"{test} test by {units.name}"
-        beside += "" if averages.documents else " (documents are not known)"
+        beside += "" if averages.segments.documents else " (documents are not known)"
         return official.rank_systems(
             ratings, averages, name, PRESETS[options.preset], plain, beside, rng
         )
@@ -538,23 +504,22 @@ def describe(
 
     What the ratings do not know is taken from the texts.
     """
-    segments, warnings = averages.segments, []
-    at = positions(segments, () if about is None else about.ids)
-    absent = [segments[k] for k in np.flatnonzero(at < 0)]
-    if about is not None and len(absent) == len(segments):
-        both = f"{listed(about.ids, 3)} against {listed(absent, 3)}"
-        raise InputError(f"the texts share no segment with the ratings: {both}")
+    ids, warnings = averages.segments.ids, []
+    known = frozenset(ids if about is None else about.ids)
+    absent = [name for name in ids if name not in known]
     if about is not None and absent:
+        if len(absent) == len(ids):
+            both = f"{listed(about.ids, 3)} against {listed(absent, 3)}"
+            raise InputError(f"the texts share no segment with the ratings: {both}")
         verb = "is" if len(absent) == 1 else "are"
         count = f"{plural(len(absent), 'segment')} of the ratings {verb} not in the texts"
         warnings.append(f"{count}: {listed(absent, 5)}")
     columns: dict[str, Any] = {}
     for kind in ("documents", "domains", "sources"):
-        column: Texts | None = getattr(about, kind, None)
-        of_texts = [None if column is None or k < 0 else column[k] for k in at]
-        names, torn = _of_ratings(ratings, kind[:-1])
-        of_ratings = [names.get(name) for name in segments]
-        rows = list(zip(segments, of_ratings, of_texts, strict=True))
+        column = getattr(about, kind, None)
+        of_texts = dict(zip(about.ids, column, strict=True)) if about and column else {}
+        of_ratings, torn = _of_ratings(ratings, kind[:-1])
+        rows = [(name, of_ratings.get(name), of_texts.get(name)) for name in ids]
         differ = [row for row in rows if row[1] and row[2] and row[1] != row[2]]
         if kind == "documents" and differ:
             first = "{} ('{}' and '{}')".format(*differ[0])
@@ -563,7 +528,7 @@ def describe(
         warnings += torn
         merged = tuple(a or b for _, a, b in rows)
         columns[kind] = merged if any(merged) else None
-    return replace(averages, **columns), warnings
+    return replace(averages, segments=replace(averages.segments, **columns)), warnings
 
 
 def _of_ratings(ratings: Ratings, what: str) -> tuple[dict[str, str], list[str]]:

@@ -25,7 +25,7 @@ from steelyard.core.display import (
 )
 from steelyard.core.errors import UsageError
 from steelyard.core.provenance import Provenance, origin
-from steelyard.core.table import Cell, Column, Frame, Table, decimals, plain
+from steelyard.core.table import Column, Frame, Table, decimals, plain
 from steelyard.core.text import all_of, plural
 from steelyard.core.warnings import code_of
 from steelyard.data.evalset import EvalSet
@@ -41,9 +41,8 @@ from steelyard.human.ranking import (
 )
 from steelyard.stats.arrays import Floats, ratio
 
-MOST_RATERS = 20  # that a table shows
+MOST_ROWS = 20  # of raters and identical outputs that are printed
 MOST_RULES = 5  # lines between clusters, which the ranks show anyway
-MOST_PAIRS = 3  # examples of identical outputs that a table shows
 #: Coefficients of agreement by what a reader calls them, in the order in which they are preferred.
 COEFFICIENTS = {
     "alpha_interval": "Krippendorff's alpha (interval)",
@@ -372,18 +371,18 @@ class HumanScores(Result):
         return replace(table, rules=rules, bold=bold)
 
     def tables(self, every: str = "to_dict()") -> list[Table]:
-        """Return the ranking, the verdicts, and what the protocol adds.
-
-        ``every`` names what lists all rows of long tables.
-        """
+        """Return the ranking, the verdicts, and what the protocol adds; ``every`` has all rows."""
         first = self.table()
         tables = [replace(first, notes=(*first.notes, *self.notes))]
         if self.decisions:
             tables.append(_decision_table(self.decisions))
-        brief = {"raters": _brief_raters, "identical": brief_pairs}
         for name, table in self.parts.items():
-            if table.rows or name != "identical":
-                tables.append(brief[name](table, every) if name in brief else table)
+            more = len(table.rows) - MOST_ROWS
+            if name in ("raters", "identical") and more > 0:
+                notes = (*table.notes, f"and {more:,} more: {every} has all")
+                tables.append(replace(table, rows=table.rows[:MOST_ROWS], notes=notes))
+            elif table.rows or name != "identical":
+                tables.append(table)
         return tables
 
     def details(self, every: str = "to_dict()") -> list[Table | str]:
@@ -442,25 +441,6 @@ def place_systems(
             )
         )
     return tuple(systems)
-
-
-def _brief_raters(table: Table, every: str) -> Table:
-    left = len(table.rows) - MOST_RATERS
-    more = (f"and {left} more raters: {every} lists them all",) if left > 0 else ()
-    return replace(table, rows=table.rows[:MOST_RATERS], notes=(*table.notes, *more))
-
-
-def brief_pairs(table: Table, every: str) -> Table:
-    """Show a few examples of a list of pairs, each of another text; say where the others are."""
-    at = [column.name for column in table.columns].index("text")
-    first: dict[Cell, tuple[Cell, ...]] = {}
-    for row in table.rows:
-        first.setdefault(row[at], row)
-    rows = tuple(first.values())[:MOST_PAIRS]
-    left = len(table.rows) - len(rows)
-    if not left:
-        return table
-    return replace(table, rows=rows, notes=(*table.notes, f"and {left:,} more: {every} has all"))
 
 
 def defined_coefficients(

@@ -26,6 +26,7 @@ from steelyard.human.results import HumanScores, place_systems
 from steelyard.human.run import Inputs, Scorer
 from steelyard.stats import agreement, clusters
 from steelyard.stats.arrays import Counts, group_sums, pairs_within, ratio
+from steelyard.stats.paired.corrections import adjust_pairs
 from steelyard.stats.ranks import FITTED, ranks, whole
 from steelyard.stats.resampling.bootstrap import segment_counts
 from steelyard.stats.strength.bradleyterry import bradley_terry, bradley_terry_batch
@@ -48,30 +49,22 @@ _MOST_RUNS = 100  # resamples of TrueSkill, which plays match after match
 class Duels:
     """Pairs of outputs that a judge put in order, that with the lower code on the left.
 
-    ``outcome`` is 1 (left is better), 0.5 or 0; ``row`` codes the ranking that a duel comes from.
+    The units of the ``log`` are segments; ``row`` codes the ranking that a duel comes from.
     """
 
-    systems: tuple[str, ...]
-    segments: tuple[str, ...]
-    raters: tuple[str, ...]
-    left: Codes
-    right: Codes
-    outcome: Floats
-    segment: Codes
+    log: BattleLog
     rater: Codes
     row: Counts
-
-    def __len__(self) -> int:
-        return len(self.outcome)
 
     @property
     def pair(self) -> Counts:
         """The code of the two systems of each duel."""
-        return self.left.astype(np.int64) * len(self.systems) + self.right
+        return self.log.left.astype(np.int64) * len(self.log.systems) + self.log.right
 
-    def battles(self) -> Battles:
-        """Return the duels as statistics read them."""
-        return Battles(self.left, self.right, self.outcome, len(self.systems))
+    @property
+    def segment(self) -> Counts:
+        """The segment of each duel."""
+        return np.asarray(self.log.unit, np.int64)
 
 
 def unfold(rankings: Rankings) -> Duels:
@@ -95,17 +88,16 @@ def unfold(rankings: Rankings) -> Duels:
         raise UsageError(f"system '{names[code[first][again][0]]}' stands twice in one ranking")
     swap = code[first] > code[second]
     left, right = np.where(swap, second, first), np.where(swap, first, second)
-    return Duels(
-        systems=names,
-        segments=rankings.segments,
-        raters=rankings.raters,
-        left=code[left].astype(np.int32),
-        right=code[right].astype(np.int32),
-        outcome=0.5 + np.sign(rank[right] - rank[left]) / 2,
-        segment=rankings.segment[row[left]],
-        rater=rankings.rater[row[left]],
-        row=np.unique(row[left], return_inverse=True)[1],
+    log = BattleLog(
+        names,
+        code[left].astype(np.int32),
+        code[right].astype(np.int32),
+        0.5 + np.sign(rank[right] - rank[left]) / 2,
+        units=rankings.segments,
+        unit=rankings.segment[row[left]],
     )
+    which = np.unique(row[left], return_inverse=True)[1]
+    return Duels(log, rankings.rater[row[left]], which)
 
 
 def _split_joined(
@@ -139,7 +131,7 @@ def matches(duels: Duels, n: int, rng: np.random.Generator, *, resample: bool) -
     """
     pair = duels.pair
     by_pair = np.argsort(pair, kind="stable")
-    runs = np.empty((n, len(duels)), dtype=np.int64)
+    runs = np.empty((n, len(duels.log)), dtype=np.int64)
     for run in runs:
         pool = by_pair
         if resample:
@@ -164,10 +156,11 @@ def fit(duels: Duels, by: str, n_resamples: int, rng: np.random.Generator) -> Fi
 
     Bradley-Terry is in log-strengths (ties are half a win), Expected Wins a share (ties left out).
     """
-    battles = duels.battles()
+    log = duels.log
+    battles = Battles(log.left, log.right, log.outcome, len(log.systems))
     counts = battle_counts(battles)
     plain, again = rng.spawn(2)
-    n_runs = max(RUNS, min(1000, _MATCHES // len(duels)))
+    n_runs = max(RUNS, min(1000, _MATCHES // len(log)))
     runs = matches(duels, n_runs, plain, resample=False)
     played = by not in COUNTED
     if played and n_resamples:
@@ -229,7 +222,8 @@ class _RelativeRanking(Scorer):
         if not isinstance(rankings, Rankings):
             raise self.missing("no rankings")
         duels = unfold(rankings)
-        if not len(duels):
+        log = duels.log
+        if not len(log):
             raise DegenerateError("no ranking puts two outputs in order")
         rule = Rule(options.clusters, "bootstrap", options.alpha, options.correction)
         of_fit, of_judges = rng.spawn(2)
@@ -237,14 +231,14 @@ class _RelativeRanking(Scorer):
         fitted = fit(duels, by, n_resamples, of_fit)
         scores, draws = fitted.scores, fitted.draws
         warnings: list[str] = []
-        missing = [s for s, x in zip(duels.systems, scores["bt"], strict=True) if np.isnan(x)]
+        missing = [s for s, x in zip(log.systems, scores["bt"], strict=True) if np.isnan(x)]
         if missing:
             why = "they won or lost everything, or never met the others"
             text = f"no Bradley-Terry strength ({why}): {', '.join(missing)}"
             warnings.append(TypedWarning(text, names=missing))
         placed = _placed(scores[by], draws, by, rule)
-        size, width = len(duels.systems), len(duels.segments)
-        sides = np.concatenate([duels.left, duels.right])
+        size, width = len(log.systems), len(rankings.segments)
+        sides = np.concatenate([log.left, log.right])
         seen = np.unique(sides.astype(np.int64) * width + np.tile(duels.segment, 2)) // width
         columns = {
             "score": scores[by],
@@ -264,20 +258,19 @@ class _RelativeRanking(Scorer):
         )
         return HumanScores(
             protocol=self.name,
-            systems=place_systems(duels.systems, columns, placed),
+            systems=place_systems(log.systems, columns, placed),
             score=by,
             parts=tables,
             rule=rule if placed.p is not None else None,
             p=placed.p,
             agreement=_judge_agreement(duels, options.n_bootstrap, of_judges),
-            battles=BattleLog(duels.systems, duels.left, duels.right, duels.outcome,
-                              units=duels.segments, unit=duels.segment),
+            battles=log,
             warnings=tuple(warnings),
             more={"n_resamples": 0 if draws is None else len(draws)},
             settings={"by": by},
             counted="battles",
             notes=notes if placed.p is not None else (),
-        )  # fmt: skip
+        )
 
 
 RR = _RelativeRanking()
@@ -296,7 +289,7 @@ def _placed(score: Floats, draws: Floats | None, by: str, rule: Rule) -> Orderin
     met = ranked.T @ ranked  # resamples that rank both
     p = (1 + met - ahead) / (1 + met)
     np.fill_diagonal(p, np.nan)
-    p = rule.adjusted(p)
+    p = adjust_pairs(p, rule.correction, symmetric=False)
     spans = [_span(column[~np.isnan(column)], rule.alpha / 2, len(order)) for column in drawn.T]
     return replace(base, p=p, cluster=_apart(spans), range=spans)
 
@@ -320,10 +313,10 @@ def _model_table(duels: Duels, fitted: Fitted, order: Counts) -> Table:
     scores = fitted.scores
     columns = (Column("system"), *(Column(name, "higher", digits=4) for name in scores))
     rows: list[tuple[Cell, ...]] = [
-        (duels.systems[i], *(float(score[i]) for score in scores.values())) for i in order
+        (duels.log.systems[i], *(float(score[i]) for score in scores.values())) for i in order
     ]
     notes = (
-        f"{len(duels):,} battles; trueskill: mean over {fitted.n_runs:,} runs",
+        f"{len(duels.log):,} battles; trueskill: mean over {fitted.n_runs:,} runs",
         "bt: log-strengths, a tie is half a win; expected-wins: ties left out",
     )
     return Table("Models", columns, tuple(rows), notes)
@@ -332,9 +325,9 @@ def _model_table(duels: Duels, fitted: Fitted, order: Counts) -> Table:
 def _orderings(duels: Duels) -> agreement.Orderings:
     return agreement.Orderings(
         rater=duels.rater.astype(np.int64),
-        unit=duels.segment.astype(np.int64) * len(duels.systems) ** 2 + duels.pair,
-        outcome=np.asarray(duels.outcome * 2 - 1),
-        block=duels.segment.astype(np.int64),
+        unit=duels.segment * len(duels.log.systems) ** 2 + duels.pair,
+        outcome=np.asarray(duels.log.outcome * 2 - 1),
+        block=duels.segment,
     )
 
 
@@ -354,7 +347,7 @@ def _judge_agreement(duels: Duels, n_resamples: int, rng: np.random.Generator) -
 
 
 def _judge_table(duels: Duels, rankings: Rankings) -> Table:
-    size = len(duels.raters)
+    size = len(rankings.raters)
     columns = _orderings(duels)
     sign = columns.outcome.astype(np.int64) + 1
     _, unit = np.unique(columns.unit, return_inverse=True)
@@ -367,13 +360,13 @@ def _judge_table(duels: Duels, rankings: Rankings) -> Table:
     cells = {
         "n_rankings": np.bincount(rankings.rater, minlength=size),
         "n_pairs": np.bincount(duels.rater, minlength=size),
-        "ties": share(duels.outcome == 0.5, np.ones(len(duels))),
+        "ties": share(duels.log.outcome == 0.5, np.ones(len(duels.log))),
         "n_shared": group_sums(duels.rater, met > 0, size).astype(np.int64),
         "agree": agree,
     }
     rows: list[tuple[Cell, ...]] = [
         (name, *(column[i].item() for column in cells.values()))
-        for i, name in enumerate(duels.raters)
+        for i, name in enumerate(rankings.raters)
     ]
     order = sorted(range(size), key=lambda i: (np.nan_to_num(agree[i], nan=2.0), rows[i][0]))
     note = "agree: share of pairs ordered as others did; n_shared: pairs that others ordered too"

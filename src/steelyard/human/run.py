@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import itertools
 from abc import ABC, abstractmethod
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, fields, replace
@@ -299,9 +298,10 @@ def _gathered(held: _Held, scorer: Scorer, options: HumanOptions) -> Inputs:
         person, logins = directassessment.read_persons(options.raters), set(together.raters)
         together = together.renamed_raters(person)
         note = f"raters: {plural(len(logins), 'login')} are {plural(len(together.raters), 'rater')}"
-        unknown = len(logins - person.keys()), len(person.keys() - logins)
-        note += "; {} not in the file, {} of the file without a judgement".format(*unknown)
-        notes.append(note if any(unknown) else note.partition(";")[0])
+        absent, silent = len(logins - person.keys()), len(person.keys() - logins)
+        if absent or silent:
+            note += f"; {absent} not in the file, {silent} of the file without a judgement"
+        notes.append(note)
     joined = join(scores) if scores else None
     return Inputs(together, joined, tuple(files), tuple(notes), _known_segments(about))
 
@@ -343,11 +343,10 @@ def _known_segments(sets: Sequence[EvalSet]) -> Segments | None:
     for kind in ("documents", "domains", "sources"):
         names: dict[str, str] = {}
         for es in sets:
-            column = getattr(es.segments, kind) or ()
-            for segment, name in zip(es.segments.ids, column, strict=False):
-                if name is None:
-                    continue
-                if names.setdefault(segment, name) != name and kind != "sources":
+            column = getattr(es.segments, kind) or (None,) * len(es.segments)
+            for segment, name in zip(es.segments.ids, column, strict=True):
+                clash = name is not None and names.setdefault(segment, name) != name
+                if clash and kind != "sources":
                     raise InputError(
                         f"segment '{segment}' is of {kind[:-1]} '{names[segment]}' in one input, "
                         f"of '{name}' in another"
@@ -391,9 +390,8 @@ def _together(judged: Sequence[Judgements]) -> Judgements | None:
     for name, blank in _BLANK.items():
         cells = [getattr(part, name) for part in parts]
         if any(column is not None for column in cells):
-            blanks = ([blank] * len(part) for part in parts)
-            filled = (b if c is None else c for b, c in zip(blanks, cells, strict=True))
-            columns[name] = list(itertools.chain.from_iterable(filled))
+            sized = [(column, len(part)) for column, part in zip(cells, parts, strict=True)]
+            columns[name] = [x for c, n in sized for x in ([blank] * n if c is None else c)]
     value = np.concatenate([part.value for part in parts])
     columns |= {"seconds": np.array(columns["seconds"])} if "seconds" in columns else {}
     return Ratings.from_labels(system, segment, rater, value, **columns)

@@ -59,7 +59,7 @@ def study_ranking_rule(
     result = human_scores(*sources, protocol="esa", preset="wmt26", n_bootstrap=0, rng=rng, **keep)
     averages = result.averages
     assert averages is not None
-    documents = averages.documents
+    documents = averages.segments.documents
     if documents is None or None in documents or len(averages.systems) < 2:
         raise UsageError("expected two systems or more, and the documents of all segments")
     blocks = np.unique(np.array(documents), return_inverse=True)[1]

@@ -246,10 +246,8 @@ def _people(read: Inputs, human: str | None) -> _People:
     blanks = [f"{plural(blank, 'row')} without a score left out"] if blank else []
     about = None if es is None else es.segments
     described, more = describe(average(ratings, {_RAW: value}), ratings, about)
-    segments = Segments(
-        described.segments, described.documents, described.domains, described.sources,
-        document_column=None if about is None else about.document_column,
-    )  # fmt: skip
+    column = None if about is None else about.document_column
+    segments = replace(described.segments, document_column=column)
     rows = items & ~np.isnan(value)
     gold = average(ratings, {_RAW: value}, rows).evalset()
     if es is not None and es.outputs:
