@@ -49,7 +49,6 @@ def _first(names_: Any, *_: Any, **__: Any) -> Any:
 FAMILIES: Mapping[str, tuple[tuple[Any, str, Any], ...]] = {
     "values": ((linker, "find_values", lambda *_: []),),
     "number words": ((numbers, "_word_values", _nothing),),
-    "numbers in adjectives": ((numbers, "_adjective_values", _nothing),),
     "telephone numbers": ((numbers, "_PHONE", _NEVER),),
     "addresses are no numbers": ((numbers, "_MASK_HINT", _NEVER),),
     "ranges": ((numbers, "_ranges", lambda _text, values, _lang: sorted(values)),),
