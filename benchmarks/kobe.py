@@ -20,6 +20,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 import steelyard as sy
+from quality.ablation import without
 from quality.linkspeed import TIMED, link_rates, texts_of
 from steelyard.core.table import Column, Table
 from steelyard.data.evalset import EvalSet, ScoreTable
@@ -36,6 +37,9 @@ PAIRS = (
 )  # fmt: skip
 #: Rules of the linker were chosen on the texts of WMT22 and WMT23, and on those of 24 en-cs.
 UNSEEN = ("24 en-hi", "24 en-ja")
+#: Families of rules that decide which mentions are doubtful, and names that no base knows.
+DOUBT = ("small places", "parts of names", "Chinese names with dots", "given names",
+         "names that are words", "names no base knows")  # fmt: skip
 COPY = "(copy of the source)"
 PEOPLE = ("HUMAN", "ref", "synthetic")
 NEURAL = "COMET"
@@ -146,9 +150,10 @@ def quality(
             off = run(KobeOptions(language_filter="off"), copied)
             count[f"{base} copy, off"] = off[1].scores[COPY]
             es = es.with_scores(base, table)
-            weighed = run(KobeOptions(weights="consensus"))[0]
-            es = es.with_scores(f"{base} cons.", weighed)
-            es = es.with_scores(f"{base} ref", run(KobeOptions(reference))[0])
+            es = es.with_scores(f"{base} ref", run(KobeOptions(against=reference))[0])
+            with without(*DOUBT):  # the plain idea of the paper, on the same base
+                plain = DictionaryLinker(kb)
+                es = es.with_scores(f"{base} plain", run(KobeOptions(), es, plain)[0])
         for metric in (
             ("chrf",) if tgt == "ja" else ("bleu", "chrf")
         ):  # BLEU needs a tokenizer there
@@ -168,7 +173,7 @@ def _agreement(es: EvalSet) -> dict[str, str]:
     for metric in es.metrics:
         official = metric == NEURAL  # there are no scores of segments
         told = sy.meta_evaluate(es, human=HUMAN, metrics=[metric], by=by[: 1 if official else 2],
-                                keep_references=True)  # fmt: skip
+                                rules=sy.meta_rules(keep_references=True))  # fmt: skip
         found = {row.by: row for row in told.results}
         r = found["pearson"]
         without = r.value if r.without_outliers is None else r.without_outliers.value

@@ -58,7 +58,7 @@ def link_rates(texts: Texts, kb: KnowledgeBase) -> Rates:
         for text in own:
             detected(text, lexicon)
         middle = time.process_time()
-        warm.forget()
+        warm._linked.clear()
         warm.link(own, lang, other)
         detecting += middle - start
         linking += time.process_time() - middle

@@ -42,7 +42,7 @@ def selflink(_: Context) -> Table:
         other = "de" if lang == "en" else "en"
         texts = [f"x, {name}." for name, _, _ in own]
         linked = linker().link(texts, lang, other)
-        linker().forget()
+        linker()._linked.clear()
         for (name, entity, category), mentions in zip(own, linked, strict=True):
             end = 3 + len(name)
             # Months and weekdays may be read as dates, languages count as their country: what
@@ -137,12 +137,12 @@ def _whole_sets(texts: Texts) -> tuple[Any, ...]:
         outputs = {"system": tuple(texts[tgt, src])}
         es = EvalSet(("system",), Segments(ids, sources=tuple(sources)), outputs=outputs)
         link_set(es, (src, tgt), options, by)  # dictionaries are read
-        by.forget()
+        by._linked.clear()
         start = time.process_time()
         link_set(es, (src, tgt), options, by)
         spent += time.process_time() - start
         n += 2 * len(sources)
-        by.forget()
+        by._linked.clear()
     return ("sources and outputs of a set, warm", n / spent, "sentences / CPU s")
 
 

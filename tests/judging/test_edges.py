@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -11,6 +12,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+import steelyard as sy
 from steelyard.core.errors import SteelyardError
 from steelyard.core.table import dumps
 from steelyard.data.verdicts import OF_PAIRS, POINTS_OF_LEFT, Opinion, Verdicts
@@ -144,3 +146,13 @@ def test_any_small_file_has_a_card_or_a_line(names, data):
     told = json.loads(dumps(found.to_dict()))
     assert reasons_of(told) == []
     assert "nan" not in found.summary()
+
+
+@pytest.mark.parametrize(("factor", "warned"), [(1, False), (2, True), (0.5, True)])
+def test_grades_on_another_scale_are_named(tmp_path: Path, factor: float, warned: bool):
+    human = [1, 2, 3, 4, 5] * 12
+    rows = [f"{i},{grade},{grade * factor:g}" for i, grade in enumerate(human)]
+    path = tmp_path / "grades.csv"
+    path.write_text("\n".join(["id,human,gpt", *rows]))
+    result = sy.judge(path, human=["human"], judges=["gpt"])
+    assert any("gpt grades up to" in warning for warning in result.warnings) == warned

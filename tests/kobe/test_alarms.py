@@ -125,6 +125,19 @@ def test_digits_in_the_output_are_kept(text, output, kind, category):
         assert output[finding.output.start : finding.output.end] == finding.output.text
 
 
+def test_a_score_is_no_time():
+    mention = Mention(5, 10, "16:32", "time:16:32", "time")
+    kinds = [f.kind for f in explain((mention,), "lost 16-32", ())]
+    assert kinds == ["found"]
+    assert [f.kind for f in explain((mention,), "lost 16-33", ())] == ["lost"]
+
+
+def test_another_word_for_a_currency_keeps_it(small_kb):
+    source, output = "až o stovky korun", "by hundreds of crowns"
+    report = sy.kobe.score([source], [output], src="cs", tgt="en", kb=small_kb)
+    assert [f.kind for *_, f in report.findings() if f.mention.category == "currency"] == ["found"]
+
+
 def test_a_surname_stands_for_a_person():
     merkel = (mention("Angela Merkel", category="person"),)
     assert kinds(merkel, "Merkel left.") == ["found"]

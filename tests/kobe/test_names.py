@@ -170,6 +170,7 @@ def test_transliterated_names_are_one_name(embedded: DictionaryLinker):
         ("Der Preis des Ambosses 3000 stieg.", "de", {"Ambosses 3000"}),
         ("Das Steuerungsmodul-Handbuch fehlt.", "de", {"Steuerungsmodul"}),
         ("Am Montagabend", "de", {"Montag"}),
+        ("Laut Montageanleitung", "de", set()),
     ],
 )  # fmt: skip
 def test_forms(own: DictionaryLinker, text: str, lang: str, expected: set[str]):

@@ -324,6 +324,10 @@ UNIT_PAIRS = [
     ("de en", "60 Quadratmeter", "60 m²", "60 m³"),
     ("en de", "a 5-kilometre run", "ein 5-Kilometer-Lauf", "ein 5-Meilen-Lauf"),
     ("ru de", "90 км/ч", "90 km/h", "90 m/s"),
+    ("ru en", "весит 8,5 г.", "weighs 8.5 g", "weighs 8.5 kg"),
+    ("ru en", "до 3 тыс. м.", "up to 3 thousand m", "up to 3 thousand km"),
+    ("cs en", "se třemi sty miliony eur", "with 300 million euros", "with 3 million euros"),
+    ("ru en", "с двумястами рублями", "with 200 roubles", "with 300 roubles"),
     ("en ja", "81,000 feet", "81,000フィート", "81,000メートル"),
     ("en ru", "220 V", "220 В или 220 V", "220 ватт"),
     # months

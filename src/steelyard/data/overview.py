@@ -25,7 +25,8 @@ _ALL = 1000  # names of files and columns that are shown
 _LESS_IS_BETTER = frozenset(
     ("latency", "delay", "duration", "time", "times", "seconds", "cost", "costs", "price", "loss",
      "losses", "error", "errors", "mistakes", "edits", "distance", "perplexity", "ppl", "nll",
-     "ter", "hter", "wer", "cer", "mer", "eed", "mse", "rmse", "mae")
+     "ter", "hter", "wer", "cer", "mer", "eed", "mse", "rmse", "mae", "rank", "ranks", "toxicity",
+     "hallucination", "hallucinations", "failures", "violations")
 )  # fmt: skip
 
 

@@ -160,8 +160,8 @@ def trivial_rules(verdicts: Verdicts, labels: Codes | None) -> tuple[TrivialRule
         judged = labels[labelled & (labels != MISSING)]
         if len(judged):
             by_judge = np.bincount(judged[judged >= 0], minlength=len(shares)) / len(judged)
-            what = "its own verdicts in random order"
-            rules.append(TrivialRule("random", float(shares @ by_judge), what))
+            chance = float(shares @ by_judge)
+            rules.append(TrivialRule("random", chance, "shuffling its own verdicts"))
     if verdicts.kind == "pairs":
         right, tie, left = (OF_PAIRS.index(side) for side in ("right", "tie", "left"))
         rules.append(TrivialRule("first", float(shares[left]), "always picking the left answer"))
@@ -424,16 +424,14 @@ class JudgeCard:
     @property
     def measure(self) -> str:
         """What the judge is summed up by: agreement, weighted kappa of grades, or correlation."""
-        if self.agreement is None:
-            return "correlation"
-        return "weighted kappa" if self.graded and self.weighted_kappa.known else "agreement"
+        graded = "weighted kappa" if self.graded and self.weighted_kappa.known else "agreement"
+        return "correlation" if self.agreement is None else graded
 
     @property
     def headline(self) -> Estimate:
         """The estimate of :attr:`measure`."""
-        if self.measure == "agreement":
-            return self.accuracy
-        return self.weighted_kappa if self.measure == "weighted kappa" else self.rho
+        measures = {"agreement": self.accuracy, "weighted kappa": self.weighted_kappa}
+        return measures.get(self.measure, self.rho)
 
     @property
     def worth(self) -> float:

@@ -550,11 +550,16 @@ def _best_constant(verdicts: Verdicts, options: JudgeOptions) -> tuple[str, AltT
 
 
 def _warnings(verdicts: Verdicts, cards: Sequence[JudgeCard]) -> Iterator[str]:
-    n = int(verdicts.labelled.sum())
-    if n < _FEW_LABELS:
+    if (n := int(verdicts.labelled.sum())) < _FEW_LABELS:
         yield f"{plural(n, 'labelled row')}: intervals are wide"
     if len(verdicts.raters) == 1:
         yield "one annotator: how far annotators agree with each other is not known"
+    top = float(np.nanmax(verdicts.people().value, initial=0.0))
+    for judge in verdicts.judges if verdicts.ordered and verdicts.kind == "points" else ():
+        highest = float(np.nanmax(judge.value, initial=0.0))
+        if not top <= 1.5 * highest <= 2.25 * top:
+            scales = f"up to {highest:g}, annotators up to {top:g}"
+            yield f"{judge.name} grades {scales}: kappa takes grades as they are"
     silent = [card.name for card in cards if card.empty > _MOST_EMPTY]
     if silent:
         yield (

@@ -18,6 +18,7 @@ from steelyard.kobe.base.codec import UNSTATED, Flag
 from steelyard.kobe.base.codec import Name as StatedName
 from steelyard.kobe.base.knowledge import KnowledgeBase
 from steelyard.kobe.languages import script_share, scripts
+from steelyard.kobe.linking.money_units import currency_words
 from steelyard.kobe.linking.names import (
     RULE,
     TIER,
@@ -163,6 +164,12 @@ class EntityNames:
         names, labels = self._look_up(mention.id) if isinstance(mention.id, int) else ((), ())
         return next(iter(labels or names), "")
 
+    def short_currency_words(self, mention: Mention) -> tuple[str, ...]:
+        """Return other words for a currency: crowns."""
+        if self.kb is None or mention.category != "currency" or not isinstance(mention.id, int):
+            return ()
+        return currency_words(self.kb.external_id(mention.id).removeprefix("cur:"))
+
     def is_large(self, mention: Mention) -> bool:
         """Whether the best reading has many inhabitants."""
         if self.kb is None or not isinstance(mention.id, int):
@@ -200,7 +207,7 @@ def _find_unlinked(
     if plain or mention.category in _COUNTED:
         return _find_digits(mention, output, used)
     forms = names.of(mention)
-    for form in (*forms, *_last_words(mention, forms)):
+    for form in (*forms, *_last_words(mention, forms), *names.short_currency_words(mention)):
         if len(form) >= _LEAST or form.isupper() or form[:1] >= _UNSPACED:
             place = _find_form(form, output, used, mention, "literal")
             if place is not None:
@@ -247,10 +254,13 @@ def _find_digits(mention: Mention, output: str, used: Spans) -> Mention | None:
         wanted = "".join(c for c in wanted if c.isdecimal())
     if not any(c.isdecimal() for c in wanted):
         return None
-    pattern = rf"(?<!\d)(?<!\d[.,:/]){re.escape(wanted)}(?!\d)(?!(?:(?<=\d)[.,:/])\d)"
+    digits = re.escape(wanted)
+    if mention.category == "time":  # 16:32 may be a score: 16-32
+        digits = "[:.–-]".join(re.findall(r"\d+", wanted))
+    pattern = rf"(?<!\d)(?<!\d[.,:/]){digits}(?!\d)(?!(?:(?<=\d)[.,:/])\d)"
     places = (
-        _placed(mention, output, digits.span(), used)
-        for digits in re.finditer(pattern, _western_digits(output))
+        _placed(mention, output, place.span(), used)
+        for place in re.finditer(pattern, _western_digits(output))
     )
     return next((place for place in places if place is not None), None)
 

@@ -474,5 +474,6 @@ class Phrases:
             entry = self.lexicon.entry(key, folded[:length])
             if entry is not None and entry.category == "weekday" and not entry.after_number:
                 long = len(folded) - length >= _SHORTEST_PART
-                return (length, (key, entry)) if long else None
+                is_day = long and not folded.startswith("montage")  # assembly
+                return (length, (key, entry)) if is_day else None
         return None

@@ -108,10 +108,6 @@ class DictionaryLinker:
             result.append(mentions)
         return result
 
-    def forget(self) -> None:
-        """Drop what is remembered of sentences."""
-        self._linked.clear()
-
     def _link(self, text: str, lexicon: Lexicon, units: Units, terms: TermFinder) -> Mentions:
         lang = lexicon.lang
         folded = fold_text(text, lang)

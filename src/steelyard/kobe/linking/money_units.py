@@ -64,6 +64,12 @@ def readings(code: str) -> tuple[str, ...]:
     return tuple(f"cur:{other}" for other in _MONEY["families"].get(code, "").split())
 
 
+@cache
+def currency_words(code: str) -> tuple[str, ...]:
+    """Return the short words of any language for a currency: crowns, zł."""
+    return tuple(word for word, other in _CURRENCY_WORDS.items() if other == code)
+
+
 def currencies(text: str, written: str, lang: str, numbers: Sequence[Value]) -> Iterator[Value]:
     """Find currencies by their signs anywhere, by codes and short words beside numbers."""
     for sign in _SYMBOL.finditer(text) if SIGN.search(text) else ():
@@ -173,6 +179,8 @@ class Units:
             name = _SYMBOLS[match[1]]
             if year and match[1] in ("г", "h", "s"):
                 return None  # 2021 г. is the year, not grams
+            if match[0][0] == "-" and len(match[1]) == 1 and not match[1].isascii():
+                return None  # 1985-м is an ordinal
         elif self._lang in UNSPACED or self._lang == "ko":
             words, word = _words(self._lang)
             match = word.match(text, at)
@@ -209,12 +217,15 @@ class Units:
 
     def named(self, ids: tuple[Id, ...], written: str, *, year: bool) -> Meaning | None:
         """Return the unit of a name that the base has, as it is written; None if it is none."""
-        symbol = _SYMBOLS.get(written)
+        symbol = _SYMBOLS.get(written.removesuffix("."))
         if symbol is None and len(written) < 3 and written.isascii():
             return None  # "in" and "st" are words
-        external_id = self._lexicon.kb.external_id
-        codes = (symbol,) if symbol else tuple(external_id(i) for i in ids if isinstance(i, int))
-        return None if year and codes[0] == _YEAR else self._unit(codes)
+        codes = tuple(self._lexicon.kb.external_id(i) for i in ids if isinstance(i, int))
+        if year and _YEAR in codes:
+            return None
+        if symbol:  # 200 г. is grams, more often than years
+            codes = (symbol, *codes) if written.endswith(".") else (symbol,)
+        return self._unit(codes)
 
     def _unit(self, codes: tuple[str, ...]) -> Meaning | None:
         if codes not in self._units:

@@ -37,7 +37,7 @@ from steelyard.kobe.linking.wordforms import Token, fold_text
 
 # -- number words
 
-_VALUED = ("magnitudes", "plurals", "inside", "groups", "loose", "fractions", "prefixes")
+_VALUED = ("magnitudes", "plurals", "inside", "groups", "loose", "fractions")
 _SETS = "hundred half articles plus_half unsure sure_after verbs joiners".split()
 _BEGIN = ("magnitudes", "loose", "groups", "hundred", "half", "plus_half")
 LANGUAGES = tuple("ar cs de en es fi fr hi hu it ko nl pl pt ru sv tr uk".split())
@@ -55,7 +55,6 @@ class NumberWords:
     groups: dict[str, float]
     loose: dict[str, float]
     fractions: dict[str, float]
-    prefixes: dict[str, float]
     hundred: frozenset[str]
     half: frozenset[str]
     articles: frozenset[str]
@@ -68,7 +67,6 @@ class NumberWords:
     and_half: tuple[str, ...]
     percent: tuple[str, ...]
     percent_before: tuple[str, ...]
-    adjective: re.Pattern[str] | None  # begins with a number: zweijährig, пятилетний
     joined: str  # written on the front of the next number: Arabic "and"
     by_twenties: bool
     year_pairs: bool
@@ -109,14 +107,11 @@ def number_words(lang: str) -> NumberWords:
     }
     begin = [cardinals, ordinals, *(tables[name] for name in _BEGIN)]
     first = frozenset(word.rstrip(".") for words in begin for word in words)
-    heads = sorted(map(re.escape, tables["prefixes"]), key=len, reverse=True)
-    tails = "|".join(table.get("prefixed", "").split())
     return NumberWords(
         cardinals=cardinals,
         ordinals=ordinals,
         **tables,
         verb_after=tuple(table.get("verb_after", "").split()),
-        adjective=re.compile(rf"\b({'|'.join(heads)})(?:{tails})\w*") if heads else None,
         joined=table.get("joined", ""),
         first=first,
         telling=frozenset(
@@ -248,13 +243,6 @@ def _is_verb(text: str, tokens: Sequence[Token], at: int, words: NumberWords) ->
         return False
     last = at + 1 == len(tokens) or bool(text[stop : tokens[at + 1][1]].strip())
     return last or tokens[at - 1][0].endswith(words.verb_after)
-
-
-def _adjective_values(text: str, words: NumberWords) -> Iterator[Value]:
-    """Find numbers at the front of adjectives, which other languages say as two words or not."""
-    for match in words.adjective.finditer(text) if words.adjective is not None else ():
-        number = _text_of(words.prefixes[match[1]])
-        yield Value(*match.span(1), f"num:{number}", "number", doubtful=True)
 
 
 def _percent_word(text: str, at: int, words: NumberWords) -> int:
@@ -551,8 +539,6 @@ def find_values(
     has_words = not words.telling.isdisjoint([token[0] for token in tokens])
     if has_words or any(part in text for part in words.inside):
         values = _merged(values, _word_values(text, tokens, words))
-    if words.adjective is not None:
-        values = _merged(values, _adjective_values(text, words))
     if lang in cjk.LANGUAGES and cjk.CJK_NUMBER.search(text):
         values = _merged(values, cjk.cjk_values(text, values, lang))
     roman = written.translate(_LATIN_NUMERALS) if lang in ("ru", "uk") else written
