@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import csv
+import gzip
 from pathlib import Path
 
 import numpy as np
@@ -13,6 +14,7 @@ from hypothesis import strategies as st
 import steelyard as sy
 from steelyard import HumanScores, Ratings, human_scores
 from steelyard.core.errors import DegenerateError, InputError, UsageError
+from steelyard.demo.folder import write_files
 from steelyard.formats.reading import read_any
 from steelyard.human import raters
 from steelyard.human.ranking import Rule, average, independent, order_systems
@@ -301,3 +303,17 @@ def test_the_order_of_rows_does_not_matter():
     other = human_scores(from_rows(mixed), protocol="da", rng=3).to_dict()
     for a, b in zip(one["systems"], other["systems"], strict=True):
         assert a == pytest.approx(b, abs=1e-12)
+
+
+def test_rows_of_repeated_items_may_come_in_any_order(tmp_path):
+    write_files(tmp_path)
+    with gzip.open(tmp_path / "ratings.csv.gz", "rt") as stream:
+        head, *rows = stream.read().splitlines()
+    results = []
+    for seed in (None, 1):
+        if seed is not None:
+            np.random.default_rng(seed).shuffle(rows)
+        path = tmp_path / "ratings.csv"
+        path.write_text("\n".join([head, *rows]))
+        results.append(human_scores(path, protocol="da", n_bootstrap=0).p)
+    np.testing.assert_array_equal(*results)

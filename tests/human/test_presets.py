@@ -479,3 +479,18 @@ def test_systems_that_share_few_segments_are_tested_by_all_their_outputs():
     asked = human_scores(ratings(scores), protocol=sy.esa(test="permutation"), n_bootstrap=0)
     assert asked.rule is not None
     assert asked.rule.test == "permutation"
+
+
+def test_a_lead_that_shared_segments_deny_has_the_two_sided_p():
+    scores = np.full((2, 20), 60.0)
+    scores[0, :16] += np.where(np.arange(16) % 2, 4.0, -6.0)  # behind on what both have
+    scores[1, 16:] = NAN
+    scores[0, 16:] = 100.0
+    (decision,) = human_scores(
+        ratings(scores), protocol=sy.esa(test="permutation"), n_bootstrap=0
+    ).decisions
+    assert decision.leader == "A"
+    gap = scores[0, :16] - scores[1, :16]
+    signs = np.array(list(itertools.product((-1, 1), repeat=16)))
+    expected = (np.abs(signs @ gap) >= abs(gap.sum()) - 1e-9).mean()
+    assert decision.p == pytest.approx(expected, abs=1e-12)

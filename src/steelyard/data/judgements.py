@@ -135,12 +135,13 @@ _PER_ROW = ("errors", "item", "unit", "document", "wave", "domain")  # tuples, o
 class Ratings(Columns):
     """Raw judgements of single outputs: a value, a list of errors, or both, per row.
 
-    Rows stand in canonical order: by system, segment, rater, then as they came. ``value`` is the
-    rating, NaN where there is none. Of ``errors``, ``()`` is "rated, no error" and None "not asked
-    for". ``item`` is what was shown: ``system``, ``repeat``, ``ref`` or ``bad-ref``; ``attention``
-    rows say whether a rater found a planted error (value 1) or not (0). ``unit`` is the batch (HIT)
-    and ``seconds`` the time that a row took. ``document`` and ``domain`` are ``""`` where unknown,
-    ``wave`` is the round of the campaign, from 1 (0 where unknown).
+    Rows stand in canonical order: by system, segment, rater, batch, kind of item, then as they
+    came. ``value`` is the rating, NaN where there is none. Of ``errors``, ``()`` is "rated, no
+    error" and None "not asked for". ``item`` is what was shown: ``system``, ``repeat``, ``ref`` or
+    ``bad-ref``; ``attention`` rows say whether a rater found a planted error (value 1) or not (0).
+    ``unit`` is the batch (HIT) and ``seconds`` the time that a row took. ``document`` and
+    ``domain`` are ``""`` where unknown, ``wave`` is the round of the campaign, from 1 (0 where
+    unknown).
     """
 
     _row: ClassVar[str] = "rating"
@@ -173,7 +174,9 @@ class Ratings(Columns):
             set_fields(self, wave=tuple(map(int, self.wave)))
         others = {name: getattr(self, name) for name in _PER_ROW}
         self._check(_CODES, ("value", "seconds"), **others)
-        order = np.lexsort((np.arange(len(self)), self.rater, self.segment, self.system))
+        names = [texts for texts in (self.item, self.unit) if texts is not None]
+        codes: list[Any] = [np.unique(texts, return_inverse=True)[1] for texts in names]
+        order = np.lexsort((*codes, self.rater, self.segment, self.system))
         if not np.array_equal(order, np.arange(len(self))):
             set_fields(self, **self._rows(order))
 

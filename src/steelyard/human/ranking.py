@@ -223,7 +223,7 @@ def order_systems(averages: Averages, name: str, rule: Rule, units: Units) -> Or
     return replace(
         base,
         p=p,
-        two_sided=np.minimum(1.0, 2 * alone),
+        two_sided=np.minimum(1.0, 2 * np.minimum(alone, alone.T)),
         wins=clusters.wins(p, rule.alpha).tolist(),
         cluster=clusters.wmt_clusters(p, rule.alpha),
         range=clusters.rank_ranges(p, rule.alpha),
