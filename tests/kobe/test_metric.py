@@ -12,7 +12,6 @@ import pytest
 import steelyard as sy
 import steelyard.demo
 from steelyard.core.errors import DegenerateError, UsageError
-from steelyard.kobe.base.knowledge import KnowledgeBase
 from steelyard.kobe.explaining import Finding, Kind
 from steelyard.kobe.linking.linker import DictionaryLinker
 from steelyard.kobe.metric import kobe_metric
@@ -38,11 +37,6 @@ def demo_report(lp: str, linker: DictionaryLinker, options: KobeOptions | None =
         linker=linker,
         options=options,
     )
-
-
-@pytest.fixture(scope="module")
-def linker(small_kb: KnowledgeBase) -> DictionaryLinker:
-    return DictionaryLinker(small_kb)
 
 
 @pytest.mark.parametrize("lp", PAIRS)

@@ -13,7 +13,6 @@ from hypothesis import given
 from hypothesis import strategies as st
 from scipy.integrate import quad
 from scipy.stats import norm
-from tests.stats.judged.realdata import rows
 from tests.stats.naive import NAN
 
 from steelyard.core.errors import UsageError
@@ -68,20 +67,6 @@ def test_elo_against_the_formula(seed, weighted):
     other = {"k": 30.0, "initial": 1000.0, "scale": 200.0, "base": 2.0}
     rated = battles_in_time(EloOptions(**other), log).scores
     np.testing.assert_allclose(rated, naive_elo(log, **other))
-
-
-def test_elo_of_llmfao(shared):
-    folder = shared / "llmfao"
-    listed = [r for r in rows(folder / "expected-scores.csv") if r["algorithm"] == "elo"]
-    expected = {row["item"]: float(row["score"]) for row in listed}
-    code = {name: k for k, name in enumerate(expected)}
-    battles = rows(folder / "crowd-comparisons.csv.gz")
-    outcome = {"left": 1.0, "right": 0.0, "tie": 0.5}
-    left, right = (np.array([code[row[side]] for row in battles]) for side in ("left", "right"))
-    won = np.array([outcome[row["winner"]] for row in battles])
-    log = Battles(left, right, won, len(code))
-    rated = battles_in_time(EloOptions(k=4, initial=1000), log).scores
-    np.testing.assert_allclose(rated, list(expected.values()), rtol=0, atol=1e-9)
 
 
 def by_package(battles, backend="scipy", **options):
