@@ -104,7 +104,7 @@ def test_through_the_command(tmp_path, capsys):
     sy.save(es, tmp_path / "people.csv")
     inputs = [str(tmp_path / "people.csv"), str(tmp_path / "texts.jsonl")]
     arguments = ["meta", *inputs, "--human", "people", "--corpus", "bleu,chrf", "--by", "spa,pa",
-                 "--json"]  # fmt: skip
+                 "--bootstrap", "50", "--json"]  # fmt: skip
     assert run(arguments) == 0
     first = capsys.readouterr().out
     names = {row["metric"] for row in json.loads(first)["results"]}
