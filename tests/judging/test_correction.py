@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import csv
 import json
 from dataclasses import replace
 from pathlib import Path
@@ -56,23 +55,6 @@ def test_strengths_of_pandalm_are_those_of_the_notes(shared):
     for name, strength, error in zip(sorted(values), golden, errors, strict=True):
         assert values[name].value == pytest.approx(strength, abs=1e-6)
         assert values[name].se == pytest.approx(error, abs=1e-5)
-
-
-def test_strengths_of_the_arena_are_those_of_the_data(shared):
-    log = realdata.arena(shared)
-    frame = pl.DataFrame({name: [row[name] for row in log.rows] for name in log.rows[0]})
-    labels = [row["human"] if i % 25 == 0 else None for i, row in enumerate(log.rows)]
-    frame = frame.with_columns(pl.Series("human", labels))
-    found = sy.correct(frame, human=["human"], judge="gpt-4-0125-preview", unit="row")
-    assert found.n_labelled == 1077
-    own = {one.system: one.corrected.estimate for one in found.systems}
-    path = shared / "judges/arena-judges/expected-ppbt-gpt4-every25.csv"
-    expected = list(csv.DictReader(path.read_text(encoding="utf-8").splitlines()))
-    assert len(expected) == 20
-    columns = list(expected[0])
-    for row in expected:
-        name, value = row[columns[0]], float(row[columns[1]])
-        assert own[name].value == pytest.approx(value, abs=1e-5)
 
 
 def test_the_mean_of_pandalm_is_that_of_ppi_python(shared):
@@ -201,7 +183,6 @@ def test_a_pair_the_other_way_round_is_its_mirror_image(shared):
         ({"by": "bt"}, "needs pairs of systems"),
         ({"pair": ["A"]}, "expected two systems"),
         ({"pair": ["A", "Z"]}, "no system 'Z'"),
-        ({"level": 1.5}, "level"),
     ],
 )
 def test_what_can_not_be_is_refused(settings, said):
