@@ -57,14 +57,6 @@ def test_strengths_of_pandalm_are_those_of_the_notes(shared):
         assert values[name].se == pytest.approx(error, abs=1e-5)
 
 
-def test_the_mean_of_pandalm_is_that_of_ppi_python(shared):
-    frame = pandalm(shared, 10, systems=False)
-    found = overall(sy.correct(frame, human=["people"], judge="pandalm-7b", unit="row"))
-    assert found.weight == pytest.approx(0.3889347777, abs=1e-9)
-    assert found.estimate.value == pytest.approx(0.4530197606, abs=1e-9)
-    assert found.estimate.se > 0.0425332932  # of few labels: a little more than theirs
-
-
 def test_a_difference_is_the_mean_of_differences_and_not_of_two_corrections():
     rng = np.random.default_rng(0)
     truth, judge = simulated.points(rng, 2)

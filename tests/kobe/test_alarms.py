@@ -424,27 +424,6 @@ def test_terms_that_are_not_used(tmp_path: Path, capsys):
     assert sum(f.mention.group == "term" for f in shown(report)) == 3
 
 
-def test_recall_by_category_has_a_ceiling():
-    class Numbers:
-        signature = "numbers"
-
-        def link(self, texts, lang, other):
-            return [(mention(t, f"num:{t}", "percent" if t > "5" else "number"),) if t else ()
-                    for t in texts]  # fmt: skip
-
-        def name(self, entity):
-            return str(entity)
-
-    sources = [str(i % 10) for i in range(30)]
-    half = [s if i % 2 else "" for i, s in enumerate(sources)]
-    report = sy.kobe.score(sources, {"A": sources}, src="de", tgt="en", references={"ref": half},
-                           linker=Numbers())  # fmt: skip
-    categories = report.to_dict()["categories"]
-    assert [row["category"] for row in categories] == ["number", "percent"]
-    assert sum(row["wanted"] for row in categories) == 30
-    assert all(row["recall"]["A"] == 100 for row in categories)
-
-
 def test_findings_of_a_set_without_texts_of_some_systems():
     segments = sy.Segments(("1", "2"), sources=("Wien", "Prag und 7 Uhr"))
     es = sy.EvalSet(("A", "B"), segments, outputs={"A": ("Vienna", None), "B": (None, "x")})

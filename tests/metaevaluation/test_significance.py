@@ -70,13 +70,6 @@ def test_published_names_of_schemes(published, scheme):
     assert len({dumps(study.to_dict()) for study in studies}) == 1
 
 
-def test_tau_is_twice_pairwise_accuracy_minus_one():
-    es = small(n=7, s=40)
-    found = meta_evaluate(es, "mqm", by=["pa", "kendall-b"], level="sys", intervals=None)
-    for metric, pa in found.values("pa").items():
-        assert found.values("kendall-b")[metric] == pytest.approx(2 * pa - 1)
-
-
 def test_recomputed_draws_are_few_by_default_and_said_to_be():
     result = meta_evaluate(small(s=12), "mqm", by="kendall-b", level="seg", group_by="none",
                            significance=True, intervals=None)  # fmt: skip
