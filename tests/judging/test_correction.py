@@ -15,8 +15,7 @@ from tests.stats.judged import realdata
 import steelyard as sy
 from steelyard.core.errors import UsageError
 from steelyard.data.verdicts import Opinion
-from steelyard.judging.correction import Correction
-from steelyard.stats.prediction_powered.mean import Corrected, corrected_mean, stratified_mean
+from steelyard.stats.prediction_powered.mean import corrected_mean, stratified_mean
 
 WORDS = {1.0: "left", 0.5: "tie", 0.0: "right"}
 
@@ -30,12 +29,6 @@ def pandalm(shared: Path, every: int, *, systems: bool = True) -> pl.DataFrame:
     if systems:
         columns |= {side: [row[side] for row in log.rows] for side in ("left", "right")}
     return pl.DataFrame(columns)
-
-
-def overall(found: Correction) -> Corrected:
-    """What was found of all rows together."""
-    assert found.overall is not None
-    return found.overall
 
 
 def same(one, other) -> None:
@@ -82,16 +75,16 @@ def test_labels_by_verdict_must_be_declared():
     frame = pl.DataFrame({"item": range(2000), "people": labels, "gpt": said,
                               "level": said + 3})  # fmt: skip
     told = sy.correct(frame, human=["people"], judge="gpt", labels="by:verdict")
-    own = overall(told).estimate
+    own = told.overall.estimate
     assert own.low < truth.mean() < own.high
     expected = stratified_mean(np.array([np.nan if x is None else x for x in labels]),
                                said.astype(float), said)  # fmt: skip
     same(own, expected.estimate)
     by_column = sy.correct(frame, human=["people"], judge="gpt", labels="by:level")
-    same(overall(by_column).estimate, expected.estimate)
+    same(by_column.overall.estimate, expected.estimate)
     random = sy.correct(frame, human=["people"], judge="gpt")
     unknown = sy.correct(frame, human=["people"], judge="gpt", labels="unknown")
-    assert overall(unknown).estimate == overall(random).estimate
+    assert unknown.overall.estimate == random.overall.estimate
     assert any("how rows were chosen for labelling is not known" in w for w in unknown.warnings)
 
 
@@ -131,8 +124,6 @@ def test_ranks_and_tiers_follow_the_tests_of_all_pairs(shared):
     assert list(found.ranking) == [one.system for one in order]
     assert next(iter(found.ranking)) == "llama-7b"
     for rank, (best, worst, _) in enumerate(found.ranking.values(), 1):
-        assert best is not None
-        assert worst is not None
         assert best <= rank <= worst
     tiers = [tier for *_, tier in found.ranking.values()]
     assert tiers[0] == 1
@@ -220,7 +211,6 @@ def test_intervals_of_systems_and_pairs_cover(kind, labels):
         for pair in found.pairs:
             apart = 0.1 * (int(pair.first[1]) - int(pair.second[1]))
             of_pairs.append(pair.corrected.estimate.low <= apart <= pair.corrected.estimate.high)
-        assert found.together is not None
         best, worst = found.together.best, found.together.worst
         all_places.append(all(best[s] <= 4 - s <= worst[s] for s in range(4)))
     assert 0.925 <= np.mean(inside) <= 0.975

@@ -49,7 +49,6 @@ def effect(card: JudgeCard, name: str) -> Any:
 def test_pandalm(pandalm, name, n, accuracy, kappa, se, ac1, ac1_se, alpha):
     card = card_of(pandalm, name)
     own = card.agreement
-    assert own is not None
     assert card.n == n
     assert own.accuracy.value == pytest.approx(accuracy, abs=5e-5)
     assert (own.kappa.value, own.kappa.se) == pytest.approx((kappa, se), abs=1e-6)
@@ -60,7 +59,6 @@ def test_pandalm(pandalm, name, n, accuracy, kappa, se, ac1, ac1_se, alpha):
 
 def test_pandalm_counts_and_missing_verdicts(pandalm):
     own = card_of(pandalm, "pandalm-7b").agreement
-    assert own is not None
     order = [2, 0, 1]  # left, right, tie, as the notes have them
     assert own.counts[order][:, order].tolist() == [[298, 84, 40], [100, 337, 35], [35, 38, 32]]
     assert "gpt-3.5-turbo: no verdict on 25 of 999 rows" in pandalm.warnings
@@ -86,7 +84,6 @@ def test_arena(arena, name, accuracy, kappa, se, bias, alike):
     assert card.accuracy.value == pytest.approx(accuracy, abs=5e-5)
     assert card.kappa.value == pytest.approx(kappa, abs=5e-5)
     assert card.kappa.se == pytest.approx(se, abs=1e-4)
-    assert card.position is not None
     assert card.position.bias.value == pytest.approx(bias, abs=5e-4)
     assert card.position.people.value == pytest.approx(0.005, abs=5e-4)
     assert card.systems.alike == pytest.approx(alike, abs=5e-4)
@@ -130,15 +127,12 @@ def test_alternative_annotators(shared, name):
     assert len(expected) == 6
     for row in expected:
         own = card_of(found, row["judge"]).alt_test
-        assert own is not None
         assert own.winning_rate == pytest.approx(float(row["winning_rate"]), abs=1e-9)
         assert own.advantage.value == pytest.approx(float(row["advantage_prob"]), abs=1e-9)
     if name == "summeval":
-        assert found.constant is not None
         assert found.constant[0] == "5"
         assert found.constant[1].advantage.value == pytest.approx(0.711, abs=0.0005)
     if name == "10k_prompts":
-        assert found.constant is not None
         assert (found.constant[0], round(found.constant[1].winning_rate, 2)) == ("4", 0.77)
         assert [decision.word for decision in found.decisions].count("usable as is") <= 1
 
@@ -165,7 +159,6 @@ def test_llmbar_natural(shared):
     ):  # fmt: skip
         card = card_of(found, name)
         place = card.position
-        assert place is not None
         assert card.accuracy.value == pytest.approx(accuracy, abs=1e-9)
         assert place.consistent.value == pytest.approx(consistent, abs=1e-9)
         assert (place.first, place.second) == (first, second)
@@ -201,8 +194,6 @@ def test_llmbar_by_prompt_subset_and_order(shared):
         subset = np.array([found.items[code].rpartition("/")[0] for code in found.item])
         for row in rows.iter_rows(named=True):
             own, here = found.judge(row["judge"]), subset == row["subset"]
-            assert own.label is not None
-            assert own.other_order is not None
             right = [(said == gold)[here] for said in (own.label, own.other_order)]
             for hits, column in zip((*right, right[0] & right[1]), CORRECT, strict=True):
                 share = float(row[column].rpartition("=")[2].strip(" %")) / 100

@@ -167,7 +167,6 @@ def test_flags(tmp_path):
 
     def flags(lang, text):
         key = kb.key(lang, text)
-        assert key is not None
         return Flag(int(kb.postings(key)[1][0]))
 
     assert flags("en", "us") == Flag.CASED | Flag.UPPER
@@ -302,7 +301,6 @@ def test_many_blocks(tmp_path):
     kb = KnowledgeBase.open(tmp_path / "kb")
     for n, own in list(enumerate(names))[::70]:
         entity = kb.entity(f"x:{n}")
-        assert entity is not None
         assert set(kb.names(entity)) == set(own)
         assert kb.label(entity) == kb.label(entity, "xx") == f"mcX {n}"  # the first that was read
 

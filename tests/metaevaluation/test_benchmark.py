@@ -11,7 +11,6 @@ import numpy as np
 import pytest
 
 import steelyard as sy
-from mtme_folders import write_mtme
 from steelyard.cli.main import run
 from steelyard.cli.meta import PRESETS
 from steelyard.core.errors import UsageError
@@ -85,8 +84,6 @@ def test_a_missing_set_does_not_change_the_draws_of_the_others():
     one = run_benchmark(benchmark(), sets={"zh-en": SETS["zh-en"]}, **options)
     first = next(c for c in both.columns if c.test == "zh-en").null
     second = next(c for c in one.columns if c.test == "zh-en").null
-    assert first is not None
-    assert second is not None
     np.testing.assert_array_equal(first.differences, second.differences)
 
 
@@ -95,7 +92,6 @@ def test_draws_of_other_orders_are_turned_round():
     two = Null(np.array([0.2, 0.4]), np.array([[0.3], [-0.1]]), "inputs")
     names, pooled = pool_draws([(("b", "a"), one, 1.0), (("a", "b"), two, 1.0)])
     assert names == ("a", "b")
-    assert pooled is not None
     np.testing.assert_allclose(pooled.values, [0.5, 0.9])
     np.testing.assert_allclose(pooled.differences[:, 0], [-0.1 + 0.3, -0.2 - 0.1])
 
@@ -223,11 +219,9 @@ def test_wmt23_with_sets_that_differ_in_human_systems_by_hand(tmp_path):
     assert list(weights.values()) == pytest.approx([1 / 12] * 9)
     # The test of the average weighs the same draws by the same weights.
     test = result.significance
-    assert test is not None
     one, two = "good-ref", "odd-src"
     null, observed = np.zeros(400), 0.0
     for c in result.columns:
-        assert c.null is not None
         i, j = c.names.index(one), c.names.index(two)
         pair = list(combinations(range(3), 2)).index((min(i, j), max(i, j)))
         share = (1 if i < j else -1) * (3 if c.by == "pa" else 1) / 12 / (1 - c.lowest)
@@ -287,13 +281,12 @@ def test_units_and_the_common_part_apply_to_protocols():
     plain = run_benchmark(one, sets={"en-de": es}, **options)
     assert any("'odd-src' lacks 8 of 240 scores" in w for w in plain.warnings)
     assert plain.columns[0].values != result.columns[0].values
-    assert result.provenance is not None
     assert result.provenance.options["unit"] == "document"
     with pytest.raises(UsageError, match="method mtme flips single segments"):
         run_benchmark(one, sets={"en-de": es}, method="mtme", unit="document")
 
 
-def test_wmt23_on_real_data(shared, tmp_path):
+def test_wmt23_on_real_data(shared):
     folder = shared / "wmt23-metrics"
     result = run_benchmark(presets.preset("wmt23"), folder)
     assert result.absent == ("he-en",)
@@ -315,18 +308,6 @@ def test_wmt23_on_real_data(shared, tmp_path):
                     assert value == pytest.approx(float(row[key]), abs=1e-6), (lp, name)
                     checked += 1
             assert checked > 40
-    # The same from an mt-metrics-eval folder.
-    sub = ["COMET-refA", "BLEU-refA", "MetricX-23-refA"]
-    es = sy.load(folder / "en-de.human.csv.gz", folder / "en-de.metrics.seg.csv.gz",
-                 folder / "en-de.metrics.sys.csv", folder / "en-de.text.jsonl.gz",
-                 human="mqm", lp="en-de")  # fmt: skip
-    write_mtme(es.select(scores=["mqm", *sub]), tmp_path / "wmt23")
-    again = run_benchmark(presets.preset("wmt23"), tmp_path)
-    column = next(c for c in again.columns if c.label == "en-de pearson sys")
-    whole = next(c for c in result.columns if c.label == "en-de pearson sys")
-    for name in sub:
-        short = name.replace("-refA", "-ref")
-        assert column.values[short] == pytest.approx(whole.values[short], abs=1e-12)
 
 
 @pytest.mark.parametrize("correction", ["bonferroni", "holm"])
@@ -335,10 +316,7 @@ def test_corrections_hold_for_protocols(correction):
                            correction=correction)  # fmt: skip
     plain = run_benchmark(benchmark(), sets=SETS, significance=True, n_resamples=400)
     test, without = result.significance, plain.significance
-    assert test is not None
-    assert without is not None
     assert test.correction == correction
-    assert test.p_adjusted is not None
     # The pooled task counts once per set, the other one twice on each set.
     assert [c.weight for c in result.columns] == pytest.approx([2 / 6, 2 / 6, 2 / 6])
     expected = adjust_pairs(without.p, correction, symmetric=False)
@@ -346,7 +324,6 @@ def test_corrections_hold_for_protocols(correction):
     placed = greedy_clusters(np.where(np.isnan(expected), 1.0, expected), 0.05)
     ranks = {s.metric: s.rank for s in result.standings}
     assert [ranks[name] for name in test.metrics] == placed.tolist()
-    assert result.provenance is not None
     assert result.provenance.options["correction"] == correction
 
 
@@ -359,7 +336,6 @@ def test_what_a_pooled_task_tests_is_what_it_shows():
     options: dict[str, Any] = {"significance": True, "n_resamples": 200}
     result = run_benchmark(benchmark(), sets=sets, **options)
     pooled = next(c for c in result.columns if c.test == "all")
-    assert pooled.null is not None
     right = pairs = 0
     for known, rows in ((SETS["en-de"], slice(None)), (es, slice(1, None))):
         h, m = (known[name].values[rows].mean(axis=1) for name in ("mqm", "fair-refA"))

@@ -118,7 +118,6 @@ def test_size_and_settings(whole):
             assert (line.y <= line.high).all()
     everything = whole.curve("g").lines[0].n
     assert sum(everything) == 2880
-    assert whole.provenance is not None
     assert "seed:0" in whole.provenance.line()
     dumps(whole.to_dict())
 
