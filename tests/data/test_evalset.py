@@ -85,7 +85,7 @@ def test_natural_order_of_any_label():
     assert sorted(["d1::10", "d1::2"], key=natural_key) == ["d1::2", "d1::10"]
 
 
-def test_nothing_can_be_changed():
+def test_nothing_can_be_changed_and_a_pickle_holds_it_all():
     es = small()
     with pytest.raises(ValueError, match="read-only"):
         es["m"].values[0, 0] = 1
@@ -95,10 +95,6 @@ def test_nothing_can_be_changed():
         es.scores.clear()  # type: ignore[attr-defined]
     with pytest.raises(AttributeError):
         es.systems = ()  # type: ignore[misc]
-
-
-def test_pickle_round_trip():
-    es = small()
     assert pickle.loads(pickle.dumps(es)).identical(es)
 
 

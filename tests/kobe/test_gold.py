@@ -49,14 +49,6 @@ def test_what_is_adjudicated_was_marked_by_someone_and_agreement_is_kept() -> No
     assert first & second <= decided <= first | second
 
 
-def test_the_agreement_in_the_readme_is_that_of_the_files() -> None:
-    first, second = spans(SENTENCES[1]), spans(SENTENCES[2])
-    agreement = 2 * len(first & second) / (len(first) + len(second))
-    readme = (GOLD / "README.md").read_text("utf-8")
-    assert f"F1 of span and kind {agreement:.3f}" in readme
-    assert f"{len(spans(SENTENCES[0]))} entities" in readme
-
-
 def test_every_sentence_with_a_disagreement_is_listed() -> None:
     different = {item[0] for item in spans(SENTENCES[1]) ^ spans(SENTENCES[2])}
     table = (GOLD / "disagreements.md").read_text("utf-8")

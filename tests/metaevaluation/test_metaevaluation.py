@@ -486,15 +486,6 @@ def test_values_intervals_and_ranks_have_one_unit(unit):
     assert f"95% CI over {words} and systems" in found.table().notes[0]
 
 
-@pytest.mark.parametrize("seed", [0, 1, 3])
-def test_values_lie_in_their_intervals_by_document(seed):
-    result = meta_evaluate(by_document(seed), by=["spa", "pa", "acc-eq"], unit="document",
-                           n_bootstrap=300)  # fmt: skip
-    for row in result.results:
-        assert row.ci[0] <= row.value <= row.ci[1]
-    assert not any("misses the value" in text for text in result.warnings)
-
-
 def test_tests_of_metrics_have_the_unit_of_the_values():
     """Ten documents: the exact test of acc-eq is over 2**10 swaps of documents."""
     es = by_document(size=5)

@@ -142,13 +142,6 @@ def test_mean_fails_with_outliers_median_with_types_bt_with_neither(whole):
         assert (found["bt"] > found["median"] - 0.03).all()
 
 
-def test_easy_data_more_segments_help_more_systems_hurt(whole):
-    for line in whole.curve("a").lines:
-        assert line.y[-1] < line.y[0]
-    for line in whole.curve("b").lines:
-        assert line.y[-1] > line.y[0]
-
-
 def test_every_claim_holds(whole):
     claims = whole.table("claims").records()
     assert len(claims) == 10
