@@ -19,9 +19,7 @@ SETS = {"wax": 0.1, "mtbench": 0.2, "framing": 0.15, "summeval": 0.2, "10k_promp
 
 @pytest.fixture(scope="module")
 def arena(shared: Path) -> JudgeReport:
-    own = {"gpt-4-0125-preview": "gpt-4", "gpt-3.5-turbo": "gpt-3.5-turbo",
-           "claude-3-opus": "claude*"}  # fmt: skip  # as in the notes
-    return judge(shared / "judges/arena-judges/battles.csv.gz", human=["human"], own=own)
+    return judge(shared / "judges/arena-judges/battles.csv.gz", human=["human"])
 
 
 @pytest.fixture(scope="module")
