@@ -88,23 +88,6 @@ def test_rows_without_data_or_peers_say_why(load, setting, monkeypatch):
     assert row.skip == "evalica is not installed"
 
 
-def test_the_help_of_every_command_is_a_row(load):
-    found = load("rows.commands").every_command()
-    assert {(), ("compare",), ("kb", "link"), ("study", "power")} <= set(found)
-
-
-def test_a_check_that_fails_is_an_error(load):
-    row, work = load("harness.row"), load("harness.work")
-
-    def wrong(ours, theirs):
-        raise ValueError(f"{ours} is not {theirs}")
-
-    bad = row.Row(key="x", work="x", ours=work.Call(lambda: 1), theirs=work.Call(lambda: 2),
-                  check=wrong)  # fmt: skip
-    with pytest.raises(ValueError, match="1 is not 2"):
-        row.measure(bad, rounds=1)
-
-
 @pytest.mark.thorough
 def test_a_run_writes_both_files(load, tmp_path, capsys):
     bench = load("bench")

@@ -21,27 +21,16 @@ rows = [("A", "B", "left"), ("B", "C", "right"), ("A", "C", "tie")] * 8
 battles = pd.DataFrame(rows, columns=["left", "right", "outcome"])
 judged = dict(human=list(embedded.RATERS))
 """
-#: What is shown, by the class of the result.
+#: What is shown, by the class of the result: some; test_public_results.py has all, in no notebook.
 CELLS = {
-    "Comparison": 'sy.compare(es, "mqm", by=["mean", "bt"], n_bootstrap=100)',
     "Comparison of a frame": 'sy.compare(frame, "learned-refA", by="mean", n_bootstrap=100)',
-    "Comparison of a path": 'sy.compare(embedded.SCORES, "learned-refA", by="mean")',
-    "Decision": 'sy.decide(es, ("Dolomite", "Granite"), "learned-refA", n_bootstrap=100)',
-    "ByScore": 'sy.compare_scores(es, ["mqm", "learned-refA"], n_bootstrap=100)',
     "BattleComparison": "sy.compare_battles(battles, n_bootstrap=100)",
-    "MetaEvaluation": 'sy.meta_evaluate(es, "mqm", by=["spa", "pa"], n_bootstrap=100)',
     "MetaEvaluation of paths": (
         'sy.meta_evaluate([embedded.SCORES, embedded.SYSTEM_SCORES], "mqm", by="pa",'
         ' metrics=["learned-refA", "kin-src"], n_bootstrap=100)'
     ),
-    "HumanScores": 'sy.human_scores(embedded.RATINGS, protocol="da")',
-    "Scores": 'sy.score(embedded.demo_texts("de-en"), ["chrf", "bleu"])',
     "JudgeReport": "sy.judge(embedded.VERDICTS, **judged)",
-    "BiasReport": "sy.judge_bias(embedded.VERDICTS, **judged)",
-    "Correction": 'sy.correct(embedded.VERDICTS, **judged, judge="careful-judge", draws=100)',
     "LabelPlan": 'sy.plan_labels(embedded.VERDICTS, **judged, judge="careful-judge")',
-    "KobeReport": 'sy.kobe.score(["Berlin ist alt."], {"a": ["Berlin is old."], "b": ["It is."]},'
-    ' src="de", tgt="en")',
     "Study": "sy.studies.power_of_effect(0.3, sizes=[20, 50])",
 }
 

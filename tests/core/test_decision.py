@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from dataclasses import replace
 
-from steelyard.core.decision import Decision, first_place, shown_interval, shown_p, too_close
+from steelyard.core.decision import Decision, shown_interval, shown_p
 
 PAIR = Decision("A", "B", 0.7113, 0.0748, 1.4151, 0.0308, 0.13, 66, n_units=52)
 
@@ -45,12 +45,3 @@ def test_digits_follow_the_uncertainty() -> None:
     assert [shown_p(p) for p in (1e-9, 0.00523, 0.05, 0.2, 1.0)] == [
         "p < 0.0001", "p = 0.0052", "p = 0.050", "p = 0.20", "p = 1",
     ]  # fmt: skip
-
-
-def test_sentences_name_systems() -> None:
-    """The shared sentences."""
-    assert too_close(["A", "B", "C"]) == "A, B and C are too close to call."
-    assert first_place(["A"], 3, "mean mqm") == "A ranks first of 3 systems by mean mqm."
-    assert first_place(["A", "B"], 3, "mean mqm") == (
-        "A and B share first place of 3 systems by mean mqm."
-    )

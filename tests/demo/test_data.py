@@ -52,9 +52,6 @@ def marked(story: dict[str, Any], rating: dict[str, Any], error: dict[str, Any])
     return found
 
 
-# Texts
-
-
 def test_texts_and_scores_are_of_the_same_systems_segments_and_documents(es, story):
     scores = embedded.demo_set()
     assert scores.systems == es.systems
@@ -88,9 +85,6 @@ def test_an_output_is_made_of_good_wordings_just_where_nothing_is_marked(es, sto
                 assert pattern.fullmatch(text), text
             checked[bool(mqm[row, place] == 0)] += 1
     assert checked[True] == 2323
-
-
-# Errors
 
 
 def test_every_span_lies_inside_its_text(story, ratings):
@@ -149,7 +143,6 @@ def test_a_span_marks_what_was_planted(story, ratings):
 
 def test_the_score_of_people_is_the_mean_of_their_ratings(es):
     found = sy.human_scores(embedded.ERRORS, protocol="mqm", n_bootstrap=0).evalset
-    assert found is not None
     judged = [i for i, v in zip(es.segments.ids, es["mqm"].values[0], strict=True) if v == v]
     assert set(found.segments.ids) == set(judged)
     assert len(judged) == 450
@@ -157,12 +150,6 @@ def test_the_score_of_people_is_the_mean_of_their_ratings(es):
     assert found.systems == same.systems
     assert found.segments.ids == same.segments.ids
     np.testing.assert_allclose(found["mqm"].values, same["mqm"].values, rtol=0, atol=1e-12)
-
-
-# Verdicts and battles
-
-
-# Remaking
 
 
 def test_remaking_gives_the_same_files(tmp_path):

@@ -9,18 +9,6 @@ import pytest
 from steelyard.judging.bias import judge_bias
 
 
-def test_the_arena_says_who_picks_the_left(shared):
-    found = judge_bias(shared / "judges/arena-judges/battles.csv.gz", human=["human"],
-                       judges=["gpt-3.5-turbo"], own={"gpt-3.5-turbo": "gpt-3.5*"})  # fmt: skip
-    (one,) = found.judges
-    assert one.position is not None
-    assert one.position.bias.value == pytest.approx(0.724, abs=5e-4)
-    effects = {effect.name: effect.estimate.value for effect in one.effects}
-    assert effects["constant"] == pytest.approx(0.3609, abs=6e-5)
-    assert effects["exaggeration"] == pytest.approx(-0.1535, abs=6e-5)
-    assert effects["own family"] == pytest.approx(-0.0080, abs=6e-5)
-
-
 def test_bias_is_what_a_judge_adds_to_people():
     rng = np.random.default_rng(0)
     long = rng.normal(size=600)

@@ -119,7 +119,6 @@ def test_a_judge_against_itself_in_both_orders():
                         ordered=True)  # fmt: skip
     found = judge(verdicts)
     place = found.cards[0].position
-    assert place is not None
     assert (place.consistent.value, place.first, place.second) == (0, 60, 0)
     assert found.cards[0].accuracy.value == 0.5
 

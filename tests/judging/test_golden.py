@@ -4,24 +4,22 @@ from __future__ import annotations
 
 import csv
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 import polars as pl
 import pytest
 
-from steelyard.core.table import dumps
 from steelyard.judging.card import JudgeCard
 from steelyard.judging.report import WITH_LABELS, JudgeReport, judge
+from steelyard.stats.judged.bias import swapped_position
 
+CORRECT = ("correct_12", "correct_21", "correct_both")  # columns of the authors of LLMBar
 SETS = {"wax": 0.1, "mtbench": 0.2, "framing": 0.15, "summeval": 0.2, "10k_prompts": 0.15}
 
 
 @pytest.fixture(scope="module")
 def arena(shared: Path) -> JudgeReport:
-    own = {"gpt-4-0125-preview": "gpt-4", "gpt-3.5-turbo": "gpt-3.5-turbo",
-           "claude-3-opus": "claude*"}  # fmt: skip  # as in the notes
-    return judge(shared / "judges/arena-judges/battles.csv.gz", human=["human"], own=own)
+    return judge(shared / "judges/arena-judges/battles.csv.gz", human=["human"])
 
 
 @pytest.fixture(scope="module")
@@ -31,10 +29,6 @@ def pandalm(shared: Path) -> JudgeReport:
 
 def card_of(report: JudgeReport, name: str) -> JudgeCard:
     return next(card for card in report.cards if card.name == name)
-
-
-def effect(card: JudgeCard, name: str) -> Any:
-    return next(own.estimate for own in card.effects if own.name == name)
 
 
 @pytest.mark.parametrize(
@@ -47,7 +41,6 @@ def effect(card: JudgeCard, name: str) -> Any:
 def test_pandalm(pandalm, name, n, accuracy, kappa, se, ac1, ac1_se, alpha):
     card = card_of(pandalm, name)
     own = card.agreement
-    assert own is not None
     assert card.n == n
     assert own.accuracy.value == pytest.approx(accuracy, abs=5e-5)
     assert (own.kappa.value, own.kappa.se) == pytest.approx((kappa, se), abs=1e-6)
@@ -58,7 +51,6 @@ def test_pandalm(pandalm, name, n, accuracy, kappa, se, ac1, ac1_se, alpha):
 
 def test_pandalm_counts_and_missing_verdicts(pandalm):
     own = card_of(pandalm, "pandalm-7b").agreement
-    assert own is not None
     order = [2, 0, 1]  # left, right, tie, as the notes have them
     assert own.counts[order][:, order].tolist() == [[298, 84, 40], [100, 337, 35], [35, 38, 32]]
     assert "gpt-3.5-turbo: no verdict on 25 of 999 rows" in pandalm.warnings
@@ -84,37 +76,10 @@ def test_arena(arena, name, accuracy, kappa, se, bias, alike):
     assert card.accuracy.value == pytest.approx(accuracy, abs=5e-5)
     assert card.kappa.value == pytest.approx(kappa, abs=5e-5)
     assert card.kappa.se == pytest.approx(se, abs=1e-4)
-    assert card.position is not None
     assert card.position.bias.value == pytest.approx(bias, abs=5e-4)
     assert card.position.people.value == pytest.approx(0.005, abs=5e-4)
     assert card.systems.alike == pytest.approx(alike, abs=5e-4)
     assert card.systems.n_pairs == 190
-
-
-@pytest.mark.parametrize(
-    ("name", "exaggeration", "own"),
-    [("gpt-4-0125-preview", 0.0478, -0.0488), ("claude-3-opus", -0.0493, 0.0268),
-     ("gpt-3.5-turbo", -0.1535, -0.0080)],
-)  # fmt: skip
-def test_arena_own_family(arena, name, exaggeration, own):
-    """No self-preference of gpt-4, a little of claude."""
-    card = card_of(arena, name)
-    assert effect(card, "exaggeration").value == pytest.approx(exaggeration, abs=6e-4)
-    assert effect(card, "own family").value == pytest.approx(own, abs=6e-4)
-    assert effect(card, "own family").se == pytest.approx(0.0078, abs=4e-4)
-
-
-@pytest.mark.parametrize(
-    ("name", "gap"), [("gpt-4-0125-preview", 0.0536), ("claude-3-opus", 0.0521),
-                      ("gpt-3.5-turbo", 0.0628)],
-)  # fmt: skip
-def test_arena_gap(arena, name, gap):
-    """The notes' values took the noise of judge - human; ours that of human - b judge."""
-    own = card_of(arena, name).systems.gap
-    assert own is not None
-    assert own.gap.value == pytest.approx(gap, rel=0.08)
-    assert own.right_above >= 0.98
-    assert own.right_below == pytest.approx(0.79, abs=0.04)
 
 
 def test_arena_classes(arena):
@@ -141,15 +106,12 @@ def test_alternative_annotators(shared, name):
     assert len(expected) == 6
     for row in expected:
         own = card_of(found, row["judge"]).alt_test
-        assert own is not None
         assert own.winning_rate == pytest.approx(float(row["winning_rate"]), abs=1e-9)
         assert own.advantage.value == pytest.approx(float(row["advantage_prob"]), abs=1e-9)
     if name == "summeval":
-        assert found.constant is not None
         assert found.constant[0] == "5"
         assert found.constant[1].advantage.value == pytest.approx(0.711, abs=0.0005)
     if name == "10k_prompts":
-        assert found.constant is not None
         assert (found.constant[0], round(found.constant[1].winning_rate, 2)) == ("4", 0.77)
         assert [decision.word for decision in found.decisions].count("usable as is") <= 1
 
@@ -176,7 +138,6 @@ def test_llmbar_natural(shared):
     ):  # fmt: skip
         card = card_of(found, name)
         place = card.position
-        assert place is not None
         assert card.accuracy.value == pytest.approx(accuracy, abs=1e-9)
         assert place.consistent.value == pytest.approx(consistent, abs=1e-9)
         assert (place.first, place.second) == (first, second)
@@ -186,15 +147,6 @@ def test_llmbar_adversarial(shared):
     found = _judged(*_llmbar(shared), pl.col("subset") != "Natural")
     assert card_of(found, "GPT-4").accuracy.value == pytest.approx(0.810, abs=5e-4)
     assert card_of(found, "ChatGPT").accuracy.value == pytest.approx(0.270, abs=5e-4)
-
-
-def test_the_same_again_to_the_byte(shared, pandalm):
-    again = judge(shared / "judges/pandalm/verdicts.csv.gz", human=["annotator*"], unit="row")
-    one, other = (report.to_dict() for report in (pandalm, again))
-    for found in (one, other):
-        for key in ("created", "provenance", "seconds"):
-            found.pop(key, None)
-    assert dumps(one) == dumps(other)
 
 
 def test_llmbar_by_prompt_subset_and_order(shared):
@@ -212,11 +164,13 @@ def test_llmbar_by_prompt_subset_and_order(shared):
         subset = np.array([found.items[code].rpartition("/")[0] for code in found.item])
         for row in rows.iter_rows(named=True):
             own, here = found.judge(row["judge"]), subset == row["subset"]
-            assert own.label is not None
-            assert own.other_order is not None
-            for said, column in ((own.label, "correct_12"), (own.other_order, "correct_21")):
-                right = float((said == gold)[here].mean())
+            right = [(said == gold)[here] for said in (own.label, own.other_order)]
+            for hits, column in zip((*right, right[0] & right[1]), CORRECT, strict=True):
                 share = float(row[column].rpartition("=")[2].strip(" %")) / 100
-                assert right == pytest.approx(share, abs=1e-9)
+                assert hits.mean() == pytest.approx(share, abs=1e-9)
+            place = swapped_position(own.label[here], own.other_order[here]).consistent
+            n_equal = int(row["equal"].split(" / ")[0])
+            unread = ((own.label < 0) & (own.other_order < 0))[here].sum()
+            assert round(place.value * place.n) == n_equal - unread
             checked += 1
     assert checked == 325

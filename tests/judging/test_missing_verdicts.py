@@ -175,9 +175,7 @@ def test_agreement_is_with_both_raters_where_they_are_split():
     both = [float((frame[rater] == frame["gpt"]).to_numpy().mean()) for rater in ("h1", "h2")]
     assert card.n == 400
     assert card.accuracy.value == pytest.approx(np.mean(both))
-    assert card.ceiling is not None
     assert card.ceiling.judge.value == pytest.approx(card.accuracy.value)
-    assert card.best_rule is not None
     counts = [frame[rater].value_counts() for rater in ("h1", "h2")]
     total = pl.concat([own.rename({own.columns[0]: "grade"}) for own in counts])
     most = total.group_by("grade").sum()["count"].to_numpy().max()

@@ -70,7 +70,6 @@ def test_a_plan_can_be_corrected_by():
         data = frame(600, 60, seed)
         planned = sy.plan_labels(data.drop("truth"), human=["people"], judge="gpt", budget=60,
                                  rng=seed).rows  # fmt: skip
-        assert planned is not None
         rows = planned.to_frame("polars")
         truth = dict(data.select("item", "truth").iter_rows())
         filled = [
@@ -79,7 +78,6 @@ def test_a_plan_can_be_corrected_by():
         ]
         rows = rows.with_columns(pl.Series("people", filled, dtype=pl.Utf8, strict=False))
         found = sy.correct(rows, human=["people"], judge="gpt", labels="probability:probability")
-        assert found.overall is not None
         own = found.overall.estimate
         assert found.n_labelled == 120
         inside.append(own.low <= data["truth"].to_numpy().mean() <= own.high)

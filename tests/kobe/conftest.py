@@ -1,4 +1,4 @@
-"""A small knowledge base that tests share."""
+"""What tests of KoBE share: the authors' annotations, and the linker of the embedded base."""
 
 from __future__ import annotations
 
@@ -8,10 +8,7 @@ import pytest
 
 from steelyard.formats.entities import EntityAnnotations
 from steelyard.kobe.annotations import read_annotations
-from steelyard.kobe.base.build import Limits, build
-from steelyard.kobe.base.knowledge import Base, KnowledgeBase, embedded
-
-SMALL = frozenset({"cs", "de", "en", "fi", "fr", "he", "ja", "ru", "uk", "zh"})
+from steelyard.kobe.linking.linker import DictionaryLinker
 
 
 @pytest.fixture(scope="session")
@@ -21,8 +18,6 @@ def ru_en(shared: Path) -> EntityAnnotations:
 
 
 @pytest.fixture(scope="session")
-def small_kb(tmp_path_factory: pytest.TempPathFactory) -> KnowledgeBase:
-    """The embedded base in ten languages, without what concerns few people."""
-    folder = tmp_path_factory.mktemp("small") / "kb"
-    build([Base(embedded())], folder, limits=Limits(SMALL, min_prior=4.9))
-    return KnowledgeBase.open(folder)
+def linker() -> DictionaryLinker:
+    """The linker that is used unless another is named."""
+    return DictionaryLinker()

@@ -8,11 +8,6 @@ from steelyard.kobe.linking.linker import DictionaryLinker
 from steelyard.kobe.linking.names import NameTier
 
 
-@pytest.fixture(scope="module")
-def linker() -> DictionaryLinker:
-    return DictionaryLinker()
-
-
 def sure(linker: DictionaryLinker, text: str, lang: str) -> set[str]:
     """Return the texts of mentions that a translation is expected to keep."""
     other = "en" if lang != "en" else "de"

@@ -10,20 +10,16 @@ import numpy as np
 import pytest
 
 import steelyard.demo
+from steelyard.cli.main import run
 from steelyard.core.errors import UsageError
 from steelyard.formats.entities import EntityAnnotations
-from steelyard.kobe.base.knowledge import KnowledgeBase
+from steelyard.kobe.base.knowledge import default
 from steelyard.kobe.linking.linker import DictionaryLinker
 from steelyard.kobe.matching import match, statistics
 from steelyard.kobe.mention import Linker
 
 LINES = (Path(steelyard.demo.__file__).parent / "linking.jsonl").read_text("utf-8").splitlines()
 ROWS = [json.loads(line) for line in LINES]
-
-
-@pytest.fixture(scope="module")
-def linker(small_kb: KnowledgeBase) -> DictionaryLinker:
-    return DictionaryLinker(small_kb)
 
 
 def ids(linker: DictionaryLinker, text: str, lang: str, other: str) -> dict[str, set[str]]:
@@ -52,15 +48,27 @@ def test_hand_made_pair(row, linker: DictionaryLinker):
             assert span not in [(m.start, m.end) for m in mentions], form
 
 
-def test_protocol_and_signature(linker: DictionaryLinker, small_kb: KnowledgeBase):
+def test_protocol_and_signature(linker: DictionaryLinker):
     assert isinstance(linker, Linker)
-    assert linker.signature == f"kb:{small_kb.signature}"
+    assert linker.signature == f"kb:{default().signature}"
 
 
 @pytest.mark.parametrize("code", ["xx", "english", "qq-QQ"])
-def test_unknown_language(linker: DictionaryLinker, code: str):
+def test_unknown_language(linker: DictionaryLinker, code: str, capsys):
     with pytest.raises(UsageError, match="language"):
         linker.link(["text"], code, "en")
+    assert run(["kb", "link", "Wien", "--lang", code]) == 2
+    assert capsys.readouterr().err.startswith(f"error: unknown language code '{code}'")
+
+
+def test_the_command(capsys):
+    assert run(["kb", "link", "Am 3. März in Wien", "--lang", "de", "--json"]) == 0
+    result = json.loads(capsys.readouterr().out)
+    found = [("3.", "num:3"), ("März", "month:3"), ("Wien", "gn:2761369")]
+    assert [(m["text"], m["id"]) for m in result["mentions"]] == found
+    assert result["mentions"][2]["label"] == "Wien"
+    assert run(["kb", "link", "nichts", "--lang", "de"]) == 0
+    assert capsys.readouterr().out == "No entity found.\n"
 
 
 def test_copied_form_of_the_source_is_no_name(linker: DictionaryLinker):

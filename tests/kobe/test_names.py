@@ -8,7 +8,7 @@ import pytest
 
 from steelyard.kobe.base.build import build
 from steelyard.kobe.base.codec import Entity, Flag, Name
-from steelyard.kobe.base.knowledge import KnowledgeBase, default
+from steelyard.kobe.base.knowledge import KnowledgeBase
 from steelyard.kobe.linking.linker import DictionaryLinker
 from steelyard.kobe.linking.wordforms import tokenise
 from steelyard.kobe.mention import Mention
@@ -19,11 +19,6 @@ LABEL = int(Flag.LABEL)
 def names(linker: DictionaryLinker, text: str, lang: str, other: str) -> dict[str, Mention]:
     """The mentions of a text that are no values."""
     return {m.text: m for m in linker.link([text], lang, other)[0] if isinstance(m.id, int)}
-
-
-@pytest.fixture(scope="module")
-def embedded() -> DictionaryLinker:
-    return DictionaryLinker(default())
 
 
 class Own:
@@ -152,8 +147,8 @@ def test_given_names_are_cities_only_where_a_place_is_meant(own: DictionaryLinke
     assert not names(own, "They moved to Charlotte.", "en", "de")["Charlotte"].doubtful
 
 
-def test_transliterated_names_are_one_name(embedded: DictionaryLinker):
-    found = names(embedded, "埃马纽埃尔·马克龙来自法国。", "zh", "en")
+def test_transliterated_names_are_one_name(linker: DictionaryLinker):
+    found = names(linker, "埃马纽埃尔·马克龙来自法国。", "zh", "en")
     assert not found["法国"].doubtful
     assert all(mention.doubtful for text, mention in found.items() if text != "法国")
 
@@ -182,6 +177,6 @@ def test_forms(own: DictionaryLinker, text: str, lang: str, expected: set[str]):
     [("Среди них были львы.", "ru"), ("Самой красивой была она.", "ru"), ("Dabei blieb es.", "de"),
      ("Since then it was okay. Okay?", "en"), ("Manche kamen auf dem Boden an.", "de")],
 )  # fmt: skip
-def test_ordinary_words_are_no_names(embedded: DictionaryLinker, text: str, lang: str):
-    found = names(embedded, text, lang, "en" if lang != "en" else "de")
+def test_ordinary_words_are_no_names(linker: DictionaryLinker, text: str, lang: str):
+    found = names(linker, text, lang, "en" if lang != "en" else "de")
     assert [mention.text for mention in found.values() if not mention.doubtful] == []

@@ -10,14 +10,15 @@ import pytest
 
 import steelyard as sy
 from steelyard.cli.main import run
+from steelyard.kobe.base.knowledge import default, embedded
 
 DEMO = str(files("steelyard.demo") / "entities.jsonl")
 ARGUMENTS = ["score", DEMO, "--where", "lp=de-en", "--metrics", "kobe"]
 
 
-def test_the_command_gives_scores_signature_words_and_explanations(small_kb, tmp_path, capsys):
+def test_the_command_gives_scores_signature_words_and_explanations(tmp_path, capsys):
     explained, out = tmp_path / "entities.jsonl", tmp_path / "scores.csv"
-    assert run([*ARGUMENTS, "--lp", "de-en", "--kb", str(small_kb.path), "--json", "--explain",
+    assert run([*ARGUMENTS, "--lp", "de-en", "--kb", str(embedded()), "--json", "--explain",
                 str(explained), "--out", str(out)]) == 0  # fmt: skip
     found = json.loads(capsys.readouterr().out)
     assert found["systems"]["careful"]["kobe"] == 100
@@ -25,7 +26,7 @@ def test_the_command_gives_scores_signature_words_and_explanations(small_kb, tmp
     assert order[:2] == ["careful", "fluent"]
     assert found["systems"]["fluent"]["kobe"] > 80
     assert all(found["systems"][name]["kobe"] < 70 for name in ("hasty", "copycat"))
-    assert small_kb.signature in found["signatures"]["kobe"]
+    assert default().signature in found["signatures"]["kobe"]
     assert any("of 100" in note for note in found["notes"])
     report = found["reports"]["kobe"]
     assert {row["category"] for row in report["categories"]} >= {"city", "number", "month"}
@@ -36,12 +37,11 @@ def test_the_command_gives_scores_signature_words_and_explanations(small_kb, tmp
     assert len(sy.load(out)["kobe"].values) == 4
 
 
-def test_languages_are_needed_and_known(small_kb, tmp_path, capsys):
+def test_languages_are_needed_and_known(tmp_path, capsys):
     source, out = tmp_path / "src.de", tmp_path / "a.en"
     source.write_text("Wien, 3. März\n", encoding="utf-8")
     out.write_text("Vienna, 3 March\n", encoding="utf-8")
-    plain = ["score", "--src", str(source), str(out), "--metrics", "kobe", "--kb",
-             str(small_kb.path)]  # fmt: skip
+    plain = ["score", "--src", str(source), str(out), "--metrics", "kobe"]
     assert run([*plain, "--src-lang", "de", "--tgt-lang", "en", "--json"]) == 0
     assert json.loads(capsys.readouterr().out)["systems"] == {"a": {"kobe": 100}}
     assert run(plain) == 2
@@ -58,7 +58,7 @@ def test_options_of_kobe_alone(option, capsys):
     assert "is for kobe" in capsys.readouterr().err
 
 
-def test_figures_of_categories_and_of_metrics_beside_people(small_kb, tmp_path, capsys):
+def test_figures_of_categories_and_of_metrics_beside_people(tmp_path, capsys):
     pytest.importorskip("vl_convert")
     human = tmp_path / "human.csv"
     rows = [
@@ -68,7 +68,7 @@ def test_figures_of_categories_and_of_metrics_beside_people(small_kb, tmp_path, 
     ]
     human.write_text("system,segment,people\n" + "\n".join(rows) + "\n", encoding="utf-8")
     out = tmp_path / "f.svg"
-    arguments = [*ARGUMENTS, "--kb", str(small_kb.path), "--out", str(out)]
+    arguments = [*ARGUMENTS, "--out", str(out)]
     assert run([*arguments, "--plot", "people"]) == 2
     assert "name the human score" in capsys.readouterr().err
     both = ["score", DEMO, str(human), *ARGUMENTS[2:], *arguments[len(ARGUMENTS) :]]
@@ -80,7 +80,7 @@ def test_figures_of_categories_and_of_metrics_beside_people(small_kb, tmp_path, 
     assert "careful" in people
 
 
-def test_warnings_name_their_metric_and_missing_texts_are_told(small_kb, tmp_path, capsys):
+def test_warnings_name_their_metric_and_missing_texts_are_told(tmp_path, capsys):
     path = tmp_path / "texts.jsonl"
     rows: list[dict[str, Any]] = [
         {"seg": i, "src": "Wien", "refs": {"ref": "Vienna"}, "out": {"A": "Vienna", "B": "Vienna"}}
@@ -91,7 +91,7 @@ def test_warnings_name_their_metric_and_missing_texts_are_told(small_kb, tmp_pat
     rows[5]["refs"]["ref"] = None
     path.write_text("".join(json.dumps(row) + "\n" for row in rows))
     call = ["score", str(path), "--lp", "de-en", "--metrics", "kobe,kobe-ref", "--json"]
-    assert run([*call, "--kb", str(small_kb.path)]) == 0
+    assert run(call) == 0
     result = json.loads(capsys.readouterr().out)
     assert result["systems"]["A"] == {"kobe": 100.0, "kobe-ref": 100.0}
     assert [text.partition(":")[0] for text in result["warnings"]] == [

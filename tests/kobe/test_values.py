@@ -8,7 +8,6 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from steelyard.kobe.base.knowledge import KnowledgeBase
 from steelyard.kobe.linking.cjk import chinese_number
 from steelyard.kobe.linking.dates import Value
 from steelyard.kobe.linking.linker import DictionaryLinker
@@ -302,11 +301,6 @@ def test_pairs(langs: str, source: str, good: str, bad: str):
 
 
 # -- with the names of a base: months and units
-
-
-@pytest.fixture(scope="module")
-def linker(small_kb: KnowledgeBase) -> DictionaryLinker:
-    return DictionaryLinker(small_kb)
 
 
 UNIT_PAIRS = [

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import cache
 from pathlib import Path
 
 import pytest
@@ -23,6 +24,7 @@ WMT23 = {
 }
 
 
+@cache
 def weighed(data: Path, lp: str) -> MetaEvaluation:
     folder = data / "wmt23-metrics"
     files = [folder / f"{lp}.{name}.csv.gz" for name in ("human", "metrics.seg")]

@@ -13,30 +13,9 @@ from steelyard.core.errors import UsageError
 from steelyard.data.evalset import EvalSet, ScoreTable
 from steelyard.data.segments import Segments
 from steelyard.stats.metametrics import registry
-from steelyard.stats.permutation.pvalues import pairwise_pvalues
 from steelyard.studies.ties import vary_ties
 
-SCALES = [1e-24, 1e-9, 1e-3, 1e-2, 1e5, 1e20]
-
-
-def drawn(kind: str) -> np.ndarray:
-    rng = np.random.default_rng(0)
-    size = {"many": (5, 1300), "few": (4, 40)}.get(kind, (4, 300))
-    normal = rng.normal(size=size) + 0.05 * np.arange(size[0])[:, None]
-    return {
-        "heavy": rng.standard_t(2, size=size),
-        "thirds": np.round(rng.integers(0, 300, size=size) / 3, 4),
-        "sparse": np.where(rng.random(size) < 0.1, normal, 0.0),
-        "decimals": np.round(normal, 3),
-    }.get(kind, normal)
-
-
-@pytest.mark.parametrize("kind", ["many", "few", "heavy", "thirds", "sparse", "decimals"])
-@pytest.mark.parametrize("scale", SCALES)
-def test_p_values(kind, scale):
-    scores = drawn(kind)
-    expected, found = pairwise_pvalues(scores), pairwise_pvalues(scores * scale)
-    np.testing.assert_allclose(found.p, expected.p, rtol=0, atol=1e-6)
+SCALES = [1e-20, 1e-3, 1e20]
 
 
 @pytest.fixture(scope="module")
@@ -54,20 +33,22 @@ def scaled(es: EvalSet, scale: float) -> EvalSet:
     return EvalSet(es.systems, es.segments, own)
 
 
-@pytest.mark.parametrize("scale", [1e-20, 1e-3, 1e20])
-def test_values_of_all_meta_metrics(plain, scale):
+def test_values_of_all_meta_metrics(plain):
     # What has a threshold or a cost of its own in units of the score is left out.
     names = [name for name in registry.METAMETRICS if name != "pdp"]
-    how: Any = {"by": names, "n_bootstrap": 50, "rules": sy.meta_rules(threshold=0.0)}
-    one, other = (sy.meta_evaluate(es, "people", **how) for es in (plain, scaled(plain, scale)))
-    for mine, theirs in zip(one.results, other.results, strict=True):
-        assert (mine.metric, mine.by) == (theirs.metric, theirs.by)
-        assert theirs.value == pytest.approx(mine.value, abs=1e-6, nan_ok=True)
-        if mine.ci is not None and theirs.ci is not None:
-            assert theirs.ci == pytest.approx(mine.ci, abs=1e-6, nan_ok=True)
+    how: Any = {"by": names, "n_bootstrap": 20, "rules": sy.meta_rules(threshold=0.0)}
+    one, *others = (
+        sy.meta_evaluate(scaled(plain, scale), "people", **how) for scale in (1, *SCALES)
+    )
+    for other in others:
+        for mine, theirs in zip(one.results, other.results, strict=True):
+            assert (mine.metric, mine.by) == (theirs.metric, theirs.by)
+            assert theirs.value == pytest.approx(mine.value, abs=1e-6, nan_ok=True)
+            if mine.ci is not None and theirs.ci is not None:
+                assert theirs.ci == pytest.approx(mine.ci, abs=1e-6, nan_ok=True)
 
 
-@pytest.mark.parametrize("scale", [1e-20, 1e-3, 1e20])
+@pytest.mark.parametrize("scale", SCALES)
 def test_comparisons(plain, scale):
     how: Any = {
         "by": ["mean", "median", "bt"],

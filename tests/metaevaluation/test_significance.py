@@ -70,32 +70,6 @@ def test_published_names_of_schemes(published, scheme):
     assert len({dumps(study.to_dict()) for study in studies}) == 1
 
 
-def test_tau_is_twice_pairwise_accuracy_minus_one():
-    es = small(n=7, s=40)
-    found = meta_evaluate(es, "mqm", by=["pa", "kendall-b"], level="sys", intervals=None)
-    for metric, pa in found.values("pa").items():
-        assert found.values("kendall-b")[metric] == pytest.approx(2 * pa - 1)
-
-
-def test_good_metrics_beat_noise_in_every_grouping():
-    es = small(n=8, s=120)
-    cases: Any = (("pearson", "none"), ("pearson", "system"), ("kendall-b", "item"))
-    for by, group_by in cases:
-        result = meta_evaluate(
-            es,
-            "mqm",
-            by=by,
-            level="seg",
-            group_by=group_by,
-            intervals=None,
-            significance=sy.metric_test(n_resamples=199),
-        )
-        test = result.significance[by]
-        assert test.metrics == ("m0", "m1", "m2")
-        assert test.p[0, 2] < 0.01
-        assert test.p[2, 0] > 0.99
-
-
 def test_recomputed_draws_are_few_by_default_and_said_to_be():
     result = meta_evaluate(small(s=12), "mqm", by="kendall-b", level="seg", group_by="none",
                            significance=True, intervals=None)  # fmt: skip
@@ -146,7 +120,6 @@ def test_corrected_p_values_make_the_clusters(correction):
     np.testing.assert_array_equal(test.p, raw.p)
     np.testing.assert_array_equal(test.p_adjusted, adjust_pairs(raw.p, correction, symmetric=False))
     assert test.to_dict()["correction"] == correction
-    assert test.p_adjusted is not None
     assert (test.p_adjusted >= test.p)[~np.eye(3, dtype=bool)].all()
 
 
@@ -224,14 +197,14 @@ def test_every_scheme_keeps_its_level_or_says_that_it_does_not(scheme, by, optio
 def test_a_scheme_that_may_be_off_says_which_one_is_not():
     cases: Any = (("cells", "spa", None), ("williams", "pearson", "seg"))
     for scheme, by, level in cases:
-        test = sy.metric_test(scheme=scheme, n_resamples=99)
+        test = sy.metric_test(scheme=scheme, n_resamples=19)
         result = meta_evaluate(small(), "mqm", by=by, level=level, intervals=None,
                                significance=test)  # fmt: skip
         warnings = [text for text in result.warnings if f"{by}: scheme {scheme} rejects" in text]
         assert len(warnings) == 1
         assert '(scheme="inputs" keeps its level)' in warnings[0]
     plain = meta_evaluate(small(), "mqm", by=["spa", "pa", "acc-eq"], intervals=None,
-                          significance=sy.metric_test(n_resamples=99))  # fmt: skip
+                          significance=sy.metric_test(n_resamples=19))  # fmt: skip
     assert {by: test.note is None for by, test in plain.significance.items()} == {
         "spa": True, "pa": False, "acc-eq": True
     }  # fmt: skip

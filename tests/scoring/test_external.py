@@ -165,9 +165,10 @@ def test_comet_by_its_command_line(tmp_path, n):
 
 
 @pytest.mark.parametrize("n", [1, 2])
-def test_metricx_by_its_command_line(tmp_path, n):
+@pytest.mark.parametrize("qe", ["", " --qe"])
+def test_metricx_by_its_command_line(tmp_path, qe, n):
     line = (
-        f"{stand_in(tmp_path, METRICX)} --tokenizer google/mt5-xl --model_name_or_path "
+        f"{stand_in(tmp_path, METRICX)}{qe} --tokenizer google/mt5-xl --model_name_or_path "
         "google/metricx-24-hybrid-large-v2p6 --max_input_length 1536 --batch_size 1 "
         "--input_file {json} --output_file {scores}"
     )
@@ -176,9 +177,3 @@ def test_metricx_by_its_command_line(tmp_path, n):
     expected = [[len(text) / 10 for text in es.outputs[name]] for name in es.systems]
     assert scored.table.values.tolist() == expected
     assert not scored.table.higher_is_better
-
-
-def test_metricx_of_a_single_text(tmp_path):
-    line = f"{stand_in(tmp_path, METRICX)} --input_file {{json}} --output_file {{scores}} --qe"
-    es = EvalSet(("A",), Segments(("1",), sources=("Yes.",)), outputs={"A": ("Ja.",)})
-    assert Command.parse("metricx", line).score(es).table.values.tolist() == [[0.3]]

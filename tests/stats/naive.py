@@ -47,6 +47,25 @@ def sided(upper, lower, alternative):
     return {"greater": upper, "less": lower, "two-sided": two}[alternative]
 
 
+# ---------------------------------------------------------------- units
+
+
+def working_models(sizes):
+    """Covariances of sums by unit measured from the mean: nothing in common, and everything."""
+    m = np.array([size for size in sizes if size], dtype=float)
+    p, n, same = m / m.sum(), m.sum(), np.eye(len(m))
+    mean = same - np.outer(m, np.ones(len(m))) / n  # of sums: what is left of the mean
+    apart = mean @ np.diag(m) @ mean.T
+    alike = mean @ np.diag(m**2) @ mean.T
+    weight = np.diag(1 / np.sqrt(1 - p))
+    return [(weight @ model @ weight, model) for model in (apart, alike)]
+
+
+def freedoms(sizes):
+    """Trace squared over the squared entries of the matrix of either model, units x units."""
+    return [np.trace(b) ** 2 / (b * b).sum() for b, _ in working_models(sizes)]
+
+
 # ---------------------------------------------------------------- pairs
 
 

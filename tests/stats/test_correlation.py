@@ -211,4 +211,5 @@ def test_golden_table(grouping):
         "pdp": pdp(human, metric),
     }
     assert result == pytest.approx(GOLDEN[grouping], abs=5e-7)
-    assert calibrate(human, metric).epsilon == pytest.approx(0.1)
+    for name in ("acc-eq", "tau-eq"):
+        assert calibrate(human, metric, KENDALL[name]).epsilon == pytest.approx(0.1)

@@ -131,14 +131,6 @@ def test_two_sided_tests_treat_both_sides_alike(test):
         assert turned == pytest.approx(ours, abs=slack(test))
 
 
-@every_test
-def test_a_system_does_not_differ_from_its_copy(test):
-    found = pvalues(test, scores_of(test)[[0, 1, 2, 3, 0]], (*NAMES, "Z"))
-    assert found["AZ"] == found["ZA"] == pytest.approx(1.0)
-    for other in "BCD":
-        assert found["Z" + other] == pytest.approx(found["A" + other], abs=1e-12)
-
-
 P = np.array([0.001, 0.2, 0.04, 0.04, 0.9, 0.013])
 
 

@@ -97,13 +97,11 @@ def test_from_assumptions():
             lambda es: power_of_test(es, "people", ("a", "b"), unit="system"),
             "segments or documents",
         ),
-        (lambda es: power_of_test(es, "people", ("a", "b"), sizes=[1]), "at least 2"),
         (lambda es: power_of_metrics(es, "people", metrics=["good"]), "expected two metrics"),
         (
             lambda es: power_of_metrics(es, "people", unit="word"),
             "unit 'word': expected auto, segment",
         ),
-        (lambda es: power_of_metrics(es, "people", target=1.0), "between 0 and 1"),
         (lambda _: power_of_effect(0.1, tests=["permutation"]), "from an effect"),
     ],
 )

@@ -118,7 +118,6 @@ def test_size_and_settings(whole):
             assert (line.y <= line.high).all()
     everything = whole.curve("g").lines[0].n
     assert sum(everything) == 2880
-    assert whole.provenance is not None
     assert "seed:0" in whole.provenance.line()
     dumps(whole.to_dict())
 
@@ -143,13 +142,6 @@ def test_mean_fails_with_outliers_median_with_types_bt_with_neither(whole):
         assert (found["bt"] > found["median"] - 0.03).all()
 
 
-def test_easy_data_more_segments_help_more_systems_hurt(whole):
-    for line in whole.curve("a").lines:
-        assert line.y[-1] < line.y[0]
-    for line in whole.curve("b").lines:
-        assert line.y[-1] > line.y[0]
-
-
 def test_every_claim_holds(whole):
     claims = whole.table("claims").records()
     assert len(claims) == 10
@@ -170,14 +162,9 @@ def test_figures_of_the_authors_simulation(whole):
     [
         ({"types": ()}, "at least one of them"),
         ({"types": (11,), "segments": (10,)}, "types of segments"),
-        ({"systems": (1,)}, "whole numbers of at least 2"),
-        ({"outliers": (1.0,)}, "shares of outliers"),
-        ({"repeats": 0}, "repeats is a whole number of at least 1"),
-        ({"noise": -1.0}, "noise is a number of at least 0"),
         ({"outlier_kind": "inverted"}, "unknown outlier kind 'inverted'"),
         ({"by": ("mean", "medain")}, "did you mean 'median'"),
         ({"by": ()}, "at least one ranking"),
-        ({"orders": 0}, "orders is a whole number of at least 1"),
     ],
 )
 def test_bad_designs(settings, message):

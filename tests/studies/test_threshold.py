@@ -61,7 +61,7 @@ def coverage(runs):
     held = np.zeros(2)
     for seed in range(runs):
         ratings = twice(np.random.default_rng(seed), raters=15, outputs=20)
-        facts = study_threshold(ratings, n_bootstrap=200, rng=seed).facts["equal"]
+        facts = study_threshold(ratings, n_bootstrap=100, rng=seed).facts["equal"]
         low, high = facts["repeats"]["threshold"]["ci"]
         held[0] += low <= 27.718 <= high
         low, high = facts["repeats"]["called_different"]["ci"]

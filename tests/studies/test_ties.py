@@ -157,12 +157,10 @@ def test_identical_outputs_that_people_decided():
                     {"people": sy.ScoreTable(values, kind="human", higher_is_better=False)},
                     outputs=texts)  # fmt: skip
     table = identical_table(pairs_of_scores(lower, "people"), 25)
-    assert table is not None
     assert table.rows[0] == ("1", "B", "A", 50, 90, "same")
     log = BattleLog(("A", "B"), np.array([1], np.int32), np.array([0], np.int32), np.array([1.0]),
                     units=("1",), unit=np.array([0], np.int32))  # fmt: skip
     table = identical_table(pairs_of_battles(log, es), 25)
-    assert table is not None
     assert table.rows == (("1", "B", "A", None, None, "same"),)
     assert identical_table(pairs_of_battles(log, None), 25) is None
 

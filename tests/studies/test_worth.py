@@ -189,17 +189,8 @@ def test_the_command_with_campaigns(tmp_path, capsys):
         lines += [f"c{k},{name},{h},{m}" for name, h, m in rows]
     file = tmp_path / "systems.csv"
     file.write_text("\n".join(lines) + "\n")
-    asked = [
-        "study",
-        "worth",
-        str(file),
-        "--human",
-        "people",
-        "--each",
-        "campaign",
-        "--draws",
-        "50",
-    ]
+    asked = ["study", "worth", str(file), "--human", "people", "--each", "campaign"]
+    asked += ["--draws", "50"]
     assert run([*asked, "--json", "--at", "0.5,1"]) == 0
     found = json.loads(capsys.readouterr().out)
     assert (found["n_sets"], found["n_pairs"]) == (30, 90)

@@ -60,21 +60,6 @@ def test_weights_are_written_where_they_stand():
     ]
 
 
-def test_a_wrong_verdict_is_named(tmp_path):
-    path = tmp_path / "alarms.jsonl"
-    path.write_text('{"verdict": "perhaps"}\n')
-    with pytest.raises(SystemExit, match=r"alarms.jsonl:1: verdict 'perhaps', expected real or"):
-        fit_confidence.read(path)
-
-
-def test_a_segment_has_one_voice(tmp_path):
-    row = {"data": "a", "lp": "de-en", "system": "A", "group": "number", "kind": "lost",
-           "verdict": "real", "evidence": [4, 8, 1, 1, 0], "features": {"bias": 1.0}}  # fmt: skip
-    rows = [row | {"segment": segment} for segment in ("1", "1", "1", "2")]
-    both = [one for one in fit_confidence.weighted(rows) if one.situation == "both"]
-    assert [round(one.weight, 2) for one in both] == [0.33, 0.33, 0.33, 1.0]
-
-
 def test_verdicts_are_read_once_and_bad_ones_named(tmp_path):
     path = tmp_path / "gold.jsonl"
     row = {"data": "wmt22", "lp": "de-en", "system": "A", "segment": "1", "kind": "lost",

@@ -69,17 +69,6 @@ def chosen(**things):
     return {thing.entity.id: thing for thing in found}
 
 
-def test_entities_that_two_languages_name():
-    found = chosen(
-        Q1=("person", ("en", "Ada Byron", 9), ("ru", "Ада Байрон", 9)),
-        Q2=("person", ("en", "Bob Byron", 9)),
-        Q3=("person", ("mul", "Cid Byron", 9)),
-        Q4=("person", ("mul", "Dan Byron", 1)),
-        Q5=("event", ("en", "Big Bang", 9), ("ru", "Большой взрыв", 9)),
-    )
-    assert list(found) == ["wd:Q1", "wd:Q3"]
-
-
 def test_the_label_is_the_usual_name():
     given = [("en", "Angela Dorothea Merkel", 21), ("en", "Angela Merkel", 21),
              ("en", "Angela Kasner", 21), ("fr", "Angela Merkel", 21), ("mul", "Angela Merkel", 21),
@@ -102,9 +91,6 @@ def test_share_alike_rows_are_never_read(tmp_path: Path):
         for source in ("xfactr", "enamdict", "dbp15k", "ea-mt", "mledoze", "netrans"):
             file.write(f"Q-{source}\tperson\ten\tAda Byron\t5\t{source}\n")
     assert list(read(path)) == ["Q-xfactr"]
-
-
-# -- places
 
 
 # -- demonyms

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import csv
 import gzip
-from collections import Counter, defaultdict
+from collections import Counter
 from pathlib import Path
 
 import numpy as np
@@ -53,26 +53,3 @@ def majority(pairs: Pairs) -> np.ndarray:
     """The verdict of most of PandaLM's three people."""
     said = [[row[f"annotator{k}"] for k in (1, 2, 3)] for row in pairs.rows]
     return np.array([POINTS[Counter(own).most_common(1)[0][0]] for own in said])
-
-
-def summeval(data: Path) -> tuple[np.ndarray, np.ndarray, dict[str, np.ndarray]]:
-    """System of each summary, the mean of experts over aspects, and the same of judges."""
-    people: dict[tuple[str, str], list[float]] = defaultdict(list)
-    judges: dict[str, dict[tuple[str, str], list[float]]] = defaultdict(lambda: defaultdict(list))
-    for row in rows(data / "judges/alttest/humans.csv.gz"):
-        if row["set"] == "summeval":
-            document, system, _ = row["item"].split("__")
-            people[system, document].append(float(row["label"]))
-    for row in rows(data / "judges/alttest/judges.csv.gz"):
-        if row["set"] == "summeval":
-            document, system, _ = row["item"].split("__")
-            judges[row["judge"]][system, document].append(float(row["label"]))
-    keys = sorted(people)
-    names = sorted({system for system, _ in keys})
-    codes = np.array([names.index(own) for own, _ in keys])
-    human = np.array([np.mean(people[key]) for key in keys])
-    return (
-        codes,
-        human,
-        {judge: np.array([np.mean(own[key]) for key in keys]) for judge, own in judges.items()},
-    )

@@ -134,14 +134,6 @@ ARENA = {
     "claude-3-opus": (1.23, 0.0257, 0.0521, 141, 0.993, 0.776, 0.993),
     "gpt-3.5-turbo": (2.65, 0.0667, 0.0628, 77, 0.987, 0.814, 0.987),
 }
-SUMMEVAL = {
-    "gpt-4o": (0.89, 0.0873, 0.2590, 83, 1.000, 0.730, 1.000),
-    "gpt-4o-mini": (1.07, 0.0799, 0.2102, 83, 1.000, 0.757, 0.994),
-    "llama-31": (0.87, 0.0917, 0.2961, 77, 0.987, 0.814, 0.975),
-    "gemini_flash": (1.08, 0.0943, 0.2380, 80, 1.000, 0.800, 1.000),
-    "gemini_pro": (1.53, 0.1575, 0.2606, 59, 0.983, 0.721, 0.983),
-    "mistral-v03": (3.20, 0.2667, 0.2065, 12, 1.000, 0.667, 1.000),
-}
 
 
 def _check(system, human, judge, wanted, n_pairs) -> None:
@@ -166,9 +158,3 @@ def test_arena(shared: Path) -> None:
         own = log.points(judge)
         people, verdicts = (np.concatenate([x, 1 - x]) for x in (human, own))
         _check(system, people, verdicts, wanted, 190)
-
-
-def test_summeval(shared: Path) -> None:
-    system, human, judges = realdata.summeval(shared)
-    for judge, wanted in SUMMEVAL.items():
-        _check(system, human, judges[judge], wanted, 120)

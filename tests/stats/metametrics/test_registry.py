@@ -9,7 +9,6 @@ import numpy as np
 import pytest
 
 import steelyard as sy
-from steelyard.core.errors import UsageError
 from steelyard.data.evalset import ScoreTable
 from steelyard.data.segments import Segments
 from steelyard.stats.metametrics.base import MetaMetric
@@ -60,8 +59,3 @@ def test_intervals_and_tests_of_differences_come_with_it():
     better, worse = test.metrics.index("same"), test.metrics.index("turned")
     assert test.p[better, worse] < 1e-6
     assert "same-best" in result.table().text()
-
-
-def test_its_name_alone_is_unknown():
-    with pytest.raises(UsageError, match="no meta-metric 'same-best'"):
-        sy.meta_evaluate(made(), by="same-best")

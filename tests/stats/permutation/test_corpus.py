@@ -11,7 +11,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from hypothesis.extra import numpy as hnp
-from tests.stats.naive import NAN, absences
+from tests.stats.naive import NAN, absences, with_gaps
 
 from steelyard.core.errors import ShapeError
 from steelyard.stats.arrays import Floats
@@ -97,12 +97,7 @@ def systems(n, s, rng, gap=3):
 
 shapes = st.tuples(st.integers(1, 3), st.integers(1, 6))
 counts = shapes.flatmap(lambda shape: hnp.arrays(np.int64, (*shape, 2), elements=st.integers(0, 5)))
-ABSENT = absences(3, 6)
-
-
-def with_gaps(whole, absent):
-    gone = absent[: whole.shape[0], : whole.shape[1], None]
-    return np.where(gone, NAN, whole.astype(float))
+ABSENT = absences(3, 6, 1)
 
 
 # ---------------------------------------------------------------- scores

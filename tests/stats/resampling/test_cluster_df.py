@@ -9,6 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from scipy import stats
+from tests.stats.naive import freedoms, working_models
 
 from steelyard.stats.resampling import bootstrap
 from steelyard.stats.resampling.bootstrap import bootstrap_medians
@@ -27,28 +28,16 @@ from steelyard.stats.strength.wins import WinCounts
 SIZES = st.lists(st.integers(1, 15), min_size=2, max_size=12)
 
 
-def working_models(sizes):
-    """Covariances of sums by unit measured from the mean: nothing in common, and everything."""
-    m = np.array(sizes, dtype=float)
-    p, n, same = m / m.sum(), m.sum(), np.eye(len(m))
-    mean = same - np.outer(m, np.ones(len(m))) / n  # of sums: what is left of the mean
-    apart = mean @ np.diag(m) @ mean.T
-    alike = mean @ np.diag(m**2) @ mean.T
-    weight = np.diag(1 / np.sqrt(1 - p))
-    return [(weight @ model @ weight, model) for model in (apart, alike)]
-
-
 @given(SIZES)
 def test_freedom_is_that_of_the_worse_model(sizes):
-    by_hand = [np.trace(b) ** 2 / (b**2).sum() for b, _ in working_models(sizes)]
-    assert unit_freedom(sizes) == pytest.approx(min(by_hand), rel=1e-9)
+    assert unit_freedom(sizes) == pytest.approx(min(freedoms(sizes)), rel=1e-9)
     assert 1 - 1e-9 <= unit_freedom(sizes) <= len(sizes) - 1
 
 
 @given(SIZES, st.sampled_from([0.8, 0.95, 0.99]))
 def test_levels_are_those_of_a_t_interval(sizes, level):
     """Tails of the normal at which a percentile interval of a mean is as wide as one of t."""
-    freedom = np.mean([np.trace(b) ** 2 / (b**2).sum() for b, _ in working_models(sizes)])
+    freedom = np.mean(freedoms(sizes))
     m = np.array(sizes, dtype=float)
     true = (m.sum(), (m**2).sum())
     shrunk = np.mean(

@@ -374,35 +374,23 @@ def test_proposition_1(scores, ties_as):
 # ---------------------------------------------------------------- real battles
 
 
-@pytest.fixture(scope="module")
-def llmfao(shared):
+def test_llmfao(shared):
     battles = rows(shared / "llmfao" / "crowd-comparisons.csv.gz")
-    expected: dict[str, dict[str, float]] = defaultdict(dict)
+    scores: dict[str, dict[str, float]] = defaultdict(dict)
     for row in rows(shared / "llmfao" / "expected-scores.csv"):
-        expected[row["algorithm"]][row["item"]] = float(row["score"])
-    names = sorted(expected["elo"])
+        scores[row["algorithm"]][row["item"]] = float(row["score"])
+    names = sorted(scores["elo"])
+    expected = {key: np.array([own[name] for name in names]) for key, own in scores.items()}
     code = {name: k for k, name in enumerate(names)}
     outcome = {"left": 1.0, "right": 0.0, "tie": 0.5}
     left, right = (np.array([code[row[side]] for row in battles]) for side in ("left", "right"))
     won = np.array([outcome[row["winner"]] for row in battles])
-    return Battles(left, right, won, len(names)), {
-        k: np.array([v[name] for name in names]) for k, v in expected.items()
-    }
-
-
-def test_llmfao_strengths(llmfao):
-    battles, expected = llmfao
-    counts = battle_counts(battles)
+    counts = battle_counts(Battles(left, right, won, len(names)))
+    np.testing.assert_allclose((counts.wins + counts.ties / 2).sum(axis=1), expected["counting"])
+    shares = expected_wins(counts, ties_as="half")
+    np.testing.assert_allclose(shares, expected["average_win_rate"], atol=1e-12)
     for key, ties_as in (("bradley_terry", "half"), ("newman", "davidson")):
         fit = bradley_terry(counts.wins, counts.ties, ties_as=ties_as)
         assert fit.connected
         share = expected[key] / expected[key].sum()
         np.testing.assert_allclose(fit.strength, share, rtol=0, atol=1e-9)
-
-
-def test_llmfao_counts(llmfao):
-    battles, expected = llmfao
-    counts = battle_counts(battles)
-    np.testing.assert_allclose((counts.wins + counts.ties / 2).sum(axis=1), expected["counting"])
-    shares = expected_wins(counts, ties_as="half")
-    np.testing.assert_allclose(shares, expected["average_win_rate"], atol=1e-12)

@@ -30,7 +30,7 @@ from steelyard.stats.strength.sequential import (
     battles_in_orders,
     sequences,
 )
-from steelyard.stats.strength.wins import Battles, WinCounts, battle_counts, expected_wins
+from steelyard.stats.strength.wins import Battles, WinCounts, expected_wins
 
 CASES = {
     path.stem: json.loads(path.read_text(encoding="utf-8"))
@@ -91,14 +91,6 @@ def test_there_are_cases_and_every_method_takes_part():
     assert {*METHODS, *TIE_MODELS} <= set(STRENGTHS)
     assert len(CASES) >= 6
     assert all({"about", "wins", "ranks"} <= set(case) for case in CASES.values())
-
-
-@every_case
-def test_a_log_says_what_its_table_says(name):
-    counts = table(CASES[name])
-    again = battle_counts(log(counts))
-    assert (again.wins == counts.wins).all()
-    assert (again.ties == counts.ties).all()
 
 
 @every_case
