@@ -166,8 +166,8 @@ def test_disagreement_shows_which_systems_move(look):
     }
     found = little(("A", "B"), np.stack([A, B - 0.1]))
     assert vega.RED in {row["colour"] for row in look.rows(cf.disagreement(found), "by", "place")}
-    places = {by: found.aggregations[by].ranks for by in found.aggregations}
-    assert cf.odd_pairs(places, found.systems) == {("A", "B"): "mean"}
+    places = [ranked.ranks for ranked in found.aggregations.values()]
+    assert cf.odd_pairs(places, found.systems) == [("A", "B")]
     with pytest.raises(UsageError, match="two rankings"):
         cf.disagreement(little(("A", "B"), np.stack([A, B]), by="bt"))
 

@@ -37,7 +37,7 @@ def given_demo():
 
 
 def test_forest_holds_values_intervals_and_clusters(look, given_demo):
-    chart = mf.forest(given_demo.result)
+    chart = mf.draw("forest", given_demo)
     got = look.rows(chart, "name", "value", "low", "group")
     for r in given_demo.result.results:
         want = {"name": r.metric, "value": float(f"{r.value:.6g}"), "group": r.rank}
@@ -248,7 +248,7 @@ def test_a_leaderboard_over_several_sets(look):
     cells = look.rows(mf.draw_protocol("comparison", found), "row", "level")
     assert [(c["row"], c["column"], c["level"]) for c in cells] == [
         ("good  0.900", "<b>", "p < 0.01")]  # fmt: skip
-    with pytest.raises(UsageError, match="no figure 'scatter' of a protocol"):
+    with pytest.raises(UsageError, match="no figure 'scatter'"):
         mf.draw_protocol("scatter", found)
     with pytest.raises(UsageError, match="add significance=True"):
         mf.draw_protocol("comparison", replace(found, significance=None))

@@ -20,8 +20,9 @@ from steelyard.core.provenance import InputFile
 from steelyard.data.evalset import EvalSet, ScoreTable
 from steelyard.data.segments import Segments
 from steelyard.demo import embedded
-from steelyard.report import explorer, glossary, warnings
+from steelyard.report import explorer, glossary, sections
 from steelyard.report.figures import vega
+from steelyard.report.options import ReportOptions
 from steelyard.report.page import make_report
 
 
@@ -33,7 +34,9 @@ def part(text: str, name: str) -> str:
 
 @pytest.fixture
 def made(no_charts) -> str:
-    return make_report(read_set(), "mqm", n_bootstrap=20, n_resamples=20).html
+    return make_report(
+        read_set(), "mqm", options=ReportOptions(n_bootstrap=20, n_resamples=20)
+    ).html
 
 
 def test_no_folder_of_the_disk_is_in_the_page(no_charts, tmp_path, capsys):
@@ -63,32 +66,27 @@ def test_no_folder_of_the_disk_is_in_the_page(no_charts, tmp_path, capsys):
        st.text(alphabet="ab' :/.", max_size=12))  # fmt: skip
 def test_folders_go_and_names_stay(folders, around):
     path = "/" + "/".join(["top", *folders, "scores.csv"])
-    hide = warnings.without_folders([InputFile(path, "table")])
+    hide = sections.without_folders([InputFile(path, "table")])
     told = hide(f"{around}{path} is short")
     assert "top/" not in told
     assert told == f"{around}scores.csv is short"
 
 
 def test_a_relative_path_is_its_name_and_other_names_are_left_alone():
-    hide = warnings.without_folders([InputFile("wmt/scores.csv", "table")])
+    hide = sections.without_folders([InputFile("wmt/scores.csv", "table")])
     assert hide("wmt/scores.csv lacks 'wmt/comet'") == "scores.csv lacks 'wmt/comet'"
 
 
 def test_a_warning_is_told_once(no_charts):
     es = read_set()
     lower = ScoreTable(-np.asarray(es["mqm"].values), kind="metric")
-    found = make_report(es.with_scores("bad", lower), "mqm", n_bootstrap=20, n_resamples=20)
+    found = make_report(
+        es.with_scores("bad", lower), "mqm", options=ReportOptions(n_bootstrap=20, n_resamples=20)
+    )
     lines = [unescape(line) for line in re.findall(r"<li>([^<]*)</li>", found.html)]
     about = [line for line in lines if line.startswith(("'bad' goes", "warning: 'bad' goes"))]
     assert about
     assert len(about) == len(set(about))
-
-
-def test_of_many_warnings_of_one_wording_two_are_shown():
-    lines = [f"'m{k}' sounds odd ({k}.5)" for k in range(6)]
-    shown = warnings.shown_warnings(["first", *lines, "last"])
-    assert [line[:4] for line in shown] == ["firs", "'m0'", "'m1'", "last"]
-    assert "4 more warnings" in shown[2]
 
 
 def test_short_words_are_explained(made):
@@ -134,6 +132,6 @@ def test_marks_without_a_tip_are_silent():
 def test_a_set_without_names_to_explain(no_charts):
     values = np.random.default_rng(0).normal(size=(2, 20))
     es = EvalSet(("A", "B"), Segments(tuple(map(str, range(20)))), {"m": ScoreTable(values)})
-    text = make_report(es, n_bootstrap=20).html
+    text = make_report(es, options=ReportOptions(n_bootstrap=20)).html
     assert 'id="metrics"' not in text
     assert text.count('class="csv"') == text.count('class="download"') > 1

@@ -15,6 +15,7 @@ from tests.report.page.sets import HOSTILE, read_set
 
 from steelyard.comparison.run import compare
 from steelyard.report.grids import system_grids
+from steelyard.report.options import ReportOptions
 from steelyard.report.page import make_report
 
 
@@ -172,7 +173,7 @@ def test_a_menu_without_a_choice_is_not_shown(browser, read_page, tmp_path):
     es = read_set()
     alone = replace(es, segments=replace(es.segments, references={}), outputs={})
     path = tmp_path / "r.html"
-    make_report(alone, "mqm", n_bootstrap=20, n_resamples=20).save(path)
+    make_report(alone, "mqm", options=ReportOptions(n_bootstrap=20, n_resamples=20)).save(path)
     with opened(browser, path) as page:
         assert not page.locator("#x-reference").is_visible()
         assert page.locator("#x-domain").is_visible()

@@ -29,6 +29,7 @@ from steelyard.demo import embedded
 from steelyard.metaevaluation.run import meta_evaluate
 from steelyard.report import explorer, methods
 from steelyard.report.figures import comparison, drawing
+from steelyard.report.options import ReportOptions
 from steelyard.report.page import make_report, title_of
 from steelyard.report.sections import segment_link
 from steelyard.report.strips import Estimate, forest
@@ -59,6 +60,9 @@ class Reader(HTMLParser):
     def handle_data(self, data: str) -> None:
         if self.inside:
             self.raw[self.inside][-1] += data
+
+
+QUICK = ReportOptions(n_bootstrap=20, n_resamples=20)
 
 
 @pytest.fixture(scope="module")
@@ -170,15 +174,15 @@ def test_a_chart_is_drawn_alike_each_time():
 
 
 def test_same_input_same_bytes(no_charts):
-    one = make_report(small(), "h", n_bootstrap=20, n_resamples=20)
-    two = make_report(small(), "h", n_bootstrap=20, n_resamples=20)
+    one = make_report(small(), "h", options=QUICK)
+    two = make_report(small(), "h", options=QUICK)
     assert one.html == two.html
-    other = make_report(small(), "h", n_bootstrap=20, n_resamples=20, rng=1)
+    other = make_report(small(), "h", rng=1, options=QUICK)
     assert other.html != one.html
 
 
 def test_without_a_plotting_library_there_are_tables(no_charts):
-    text = make_report(small(), "h", n_bootstrap=20, n_resamples=20).html
+    text = make_report(small(), "h", options=QUICK).html
     assert '<figure class="chart"' not in text  # rows with pictures need no library
     assert 'id="chart-forest"' in text
     assert "Ranking of systems" in text
@@ -187,14 +191,14 @@ def test_without_a_plotting_library_there_are_tables(no_charts):
 @pytest.mark.parametrize("n_systems", [1, 2])
 def test_few_systems(no_charts, n_systems):
     es = small().select(systems=["A", "B"][:n_systems])
-    found = make_report(es, "h", n_bootstrap=20, n_resamples=20)
+    found = make_report(es, "h", options=QUICK)
     assert ("nothing to compare it with" in found.html) == (n_systems == 1)
     assert ('aria-label="Decision"' in found.html) == (n_systems == 2)
 
 
 def test_one_score_and_no_human(no_charts):
     es = small().select(scores=["m"])
-    found = make_report(es, n_bootstrap=20)
+    found = make_report(es, options=ReportOptions(n_bootstrap=20))
     assert found.meta is None
     assert found.comparison is not None
     assert 'id="metrics"' not in found.html
@@ -281,7 +285,7 @@ def test_not_significant_is_never_worded_as_equal(seed):
     es = EvalSet(tuple("ABCD"), Segments(tuple(map(str, range(20)))),
                  {"m": ScoreTable(values)})  # fmt: skip
     found = sy.compare(es, "m", n_bootstrap=20)
-    text = methods.summarise(es, found).text()
+    text = methods.summarise(found, None).text()
     assert not equal_words(text)
     tiers = found.tiers["mean"]
     top = sum(cluster == 1 for cluster in tiers.clusters)
@@ -293,7 +297,9 @@ def test_not_significant_is_never_worded_as_equal(seed):
 
 def test_the_methods_name_every_setting(no_charts):
     es = small()
-    found = make_report(es, "h", n_bootstrap=30, n_resamples=40, rng=7, alpha=0.01)
+    found = make_report(
+        es, "h", rng=7, options=ReportOptions(n_bootstrap=30, n_resamples=40, alpha=0.01)
+    )
     paragraph, cited = methods.methods(es, found.comparison, found.meta)
     for part in ("3 systems", "40 segments", "30 resamples", "1%", "seed 7", "Holm", "spa",
                  sy.__version__):  # fmt: skip
@@ -412,7 +418,7 @@ def test_results_at_hand_are_shown_as_they_are():
     assert found.provenance is not None
     assert "bootstrap" not in found.provenance.options  # nothing was drawn here
     with pytest.raises(UsageError, match="the comparison is by 'h'"):
-        make_report(es, "h", score=es.metrics[0], comparison=compared)
+        make_report(es, "h", comparison=compared, options=ReportOptions(score=es.metrics[0]))
     with pytest.raises(UsageError, match="systems that the set does not have"):
         make_report(es.select(systems=es.systems[:2]), "h", comparison=compared)
 
@@ -424,7 +430,7 @@ def group(text: str, name: str) -> str:
 
 
 def test_the_answer_comes_first_with_its_number(no_charts):
-    report = make_report(small(), "h", n_bootstrap=30, n_resamples=20)
+    report = make_report(small(), "h", options=ReportOptions(n_bootstrap=30, n_resamples=20))
     answer = group(report.html, "answer").replace("\xa0", " ")
     assert report.comparison is not None
     lead = report.comparison.lead()
@@ -449,14 +455,14 @@ def test_the_title_names_tasks_and_systems():
 
 def test_a_human_reference_is_called_one(no_charts):
     es = small(systems=("A", "B", "refA"))
-    answer = group(make_report(es, "h", n_bootstrap=20, n_resamples=20).html, "answer")
+    answer = group(make_report(es, "h", options=QUICK).html, "answer")
     assert "refA <small>human reference</small>" in answer
     assert answer.count("human reference</small>") == 1
 
 
 def test_two_systems_are_a_decision(no_charts):
     es = small().select(systems=["A", "C"])
-    report = make_report(es, "h", n_bootstrap=50, n_resamples=20)
+    report = make_report(es, "h", options=ReportOptions(n_bootstrap=50, n_resamples=20))
     card = sy.decide(es, ("C", "A"), "h", n_bootstrap=50)
     answer = group(report.html, "answer").replace("\xa0", " ")
     assert card.verdict in answer
@@ -468,7 +474,7 @@ def test_tasks_are_shown_with_their_macro_average(no_charts):
     es = small(systems=("A", "B", "C")).select(systems=["A", "C"])
     tasks = {"task": ("sums",) * 20 + ("colours",) * 20}
     es = replace(es, segments=replace(es.segments, metadata=tasks))
-    report = make_report(es, "h", n_bootstrap=20, n_resamples=20)
+    report = make_report(es, "h", options=QUICK)
     assert report.comparison is not None
     suite = report.comparison.suite
     assert suite is not None
@@ -486,22 +492,25 @@ def test_findings_of_checks_lead_to_their_segments(no_charts):
     es = EvalSet(("A", "B"), Segments(tuple(map(str, range(12))), sources=sources),
                  {"m": ScoreTable(rng.normal(size=(2, 12)))}, {"A": right, "B": wrong},
                  language_pair="de-en")  # fmt: skip
-    report = make_report(es, n_bootstrap=20)
+    report = make_report(es, options=ReportOptions(n_bootstrap=20))
     findings = sy.check(es).findings
     assert {finding.system for finding in findings} == {"B"}
     shown = group(report.html, "segments")
     assert "Numbers, names and terms" in shown
     links = re.findall(r'<a href="(#segments[^"]*)">', shown)
     assert links[0] == f"#segments?a=B&amp;segment={findings[0].segment}"
-    assert "Numbers, names" not in make_report(es, n_bootstrap=20, checked=0).html
+    assert (
+        "Numbers, names"
+        not in make_report(es, options=ReportOptions(n_bootstrap=20, checked=0)).html
+    )
 
 
 def test_mistakes_are_listed_the_surest_first(no_charts):
     hostile = "</script><img src=x onerror=1>"
     marks = [explorer.Mistake("B", str(k), hostile, 0, 2, hostile) for k in range(30)]
     marks.append(explorer.Mistake("B", "1", "wrong number", confidence=0.9, text="12"))
-    html = group(make_report(small(), "h", mistakes=marks, n_bootstrap=20, n_resamples=9).html,
-                 "segments")  # fmt: skip
+    page = make_report(small(), "h", mistakes=marks, options=QUICK)
+    html = group(page.html, "segments")
     assert "31 mistakes in 30 outputs" in html
     links = re.findall(r'<a href="([^"]*)">([^<]*)</a>', html)
     assert links[0] == ("#segments?a=B&amp;segment=1", "1")
@@ -518,7 +527,7 @@ def test_ratings_come_as_objects_or_lists():
         value=np.array([1.0, 2.0, 3.0, 3.0, 5.0, 4.0]),
     )  # fmt: skip
     assert set(explorer.add_ratings(es, [ratings, ratings]).ratings) == {"ratings 1", "ratings 2"}
-    html = make_report(es, "h", ratings=ratings, n_bootstrap=20, n_resamples=9).html
+    html = make_report(es, "h", ratings=ratings, options=QUICK).html
     assert "2 raters gave 6 judgements" in group(html, "ratings")
     with pytest.raises(UsageError, match="ratings"):
         explorer.add_ratings(es, [3])  # type: ignore[list-item]
@@ -540,9 +549,9 @@ def test_a_wmt26_log_has_both_rankings(tmp_path, beside):
     es = sy.load(log)
     if beside:
         sy.save(es, scores)
-        page = make_report(scores, "human", ratings=log, n_bootstrap=20)
+        page = make_report(scores, "human", ratings=log, options=ReportOptions(n_bootstrap=20))
     else:
-        page = make_report(log, "human", n_bootstrap=20)
+        page = make_report(log, "human", options=ReportOptions(n_bootstrap=20))
     result = sy.human_scores(log, protocol="esa", preset="wmt26", n_bootstrap=0)
     sentence = result.both_rankings()
     assert sentence is not None

@@ -133,7 +133,7 @@ def far_tails(t: Floats, variance: Floats) -> tuple[Floats, Floats]:
     with np.errstate(divide="ignore", invalid="ignore"):
         bound = np.where(variance > 0, np.exp(-t * t / (2 * variance)), 1.0)
         z = np.where(variance > 0, t / np.sqrt(variance), 0.0)
-    p = _ERFC(z * math.sqrt(0.5)).astype(np.float64) / 2
+    p = np.asarray(_ERFC(z * math.sqrt(0.5)), dtype=np.float64) / 2
     return np.where(t > 0, np.minimum(p, bound), np.maximum(p, 1 - bound)), bound
 
 
