@@ -101,8 +101,3 @@ def test_raters_who_fail_are_named_first():
     whole = printed(str(embedded.RATINGS), "--bootstrap", "0", "--protocol", "da", "--details")
     assert len(brief.splitlines()) <= 30 < len(whole.splitlines())
     assert "Spearman-Brown" in whole
-
-
-RANKINGS = "segment,judge,system1Id,system1rank,system2Id,system2rank\n" + "".join(
-    f"{k},j{k % 3},A,{1 + k % 2},B,{2 - k % 2}\n" for k in range(12)
-)

@@ -28,7 +28,7 @@ from steelyard.core.errors import DegenerateError, printable
 from steelyard.core.provenance import InputFile, Provenance
 from steelyard.core.table import Column, Table
 from steelyard.core.text import plural
-from steelyard.core.warnings import TypedWarning, brief
+from steelyard.core.warnings import brief
 from steelyard.data.evalset import EvalSet
 from steelyard.data.judgements import Ratings
 from steelyard.data.linting import Finding
@@ -168,8 +168,8 @@ def _answer(content: Content, writer: Writer) -> Iterator[Markup]:
     about = [*without_figures(), *content.es.notes]
     results = (content.comparison, content.card, content.meta, content.judges)
     about += [text for result_ in results if result_ is not None for text in result_.warnings]
-    about += [TypedWarning(f"{finding.severity}: {finding.message}", finding.check)
-              for finding in content.findings if finding.message not in about]  # fmt: skip
+    about += [f"{finding.severity}: {finding.message}" for finding in content.findings
+              if finding.message not in about]  # fmt: skip
     lines = content.hidden(brief(about))
     if lines:
         title = plural(len(lines), "warning")
