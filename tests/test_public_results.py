@@ -73,7 +73,8 @@ RESULTS: dict[str, Callable[[], Any]] = {
     "drift": lambda: judge_drift(embedded.VERDICTS, embedded.VERDICTS, human=RATERS),
     "overview": lambda: overview(demo()),
     "report": lambda: sy.make_report(
-        demo().select(systems=["Amber", "Basalt", "Cobalt"], scores=["mqm"]), n_bootstrap=20
+        demo().select(systems=["Amber", "Basalt", "Cobalt"], scores=["mqm"]),
+        options=sy.report_options(n_bootstrap=20),
     ),
     "study": lambda: power_of_effect(0.2),
     "reproduction": lambda: Reproduction(

@@ -67,6 +67,7 @@ if TYPE_CHECKING:
     from steelyard.metaevaluation.options import metric_test as metric_test
     from steelyard.metaevaluation.results import MetaEvaluation as MetaEvaluation
     from steelyard.metaevaluation.run import meta_evaluate as meta_evaluate
+    from steelyard.report.options import report_options as report_options
     from steelyard.report.page import Report as Report
     from steelyard.report.page import make_report as make_report
     from steelyard.scoring.check import Check as Check
@@ -128,6 +129,7 @@ _HOME = {
     "metric_test": "steelyard.metaevaluation.options",
     "mqm": "steelyard.human.options",
     "plan_labels": "steelyard.judging.plan",
+    "report_options": "steelyard.report.options",
     "run_benchmark": "steelyard.metaevaluation.benchmark.run",
     "rr": "steelyard.human.options",
     "save": "steelyard.formats.save",

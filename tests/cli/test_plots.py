@@ -29,12 +29,12 @@ def test_the_names_are_those_of_the_figures():
         meta as meta_figures,
     )
 
-    assert compare.PLOTS == comparison.FIGURES
+    assert tuple(comparison.FIGURES) == compare.PLOTS
     assert compare.PAIR_PLOTS == pair.PAIR_FIGURES
-    assert meta.PLOTS == meta_figures.FIGURES
-    assert meta.PROTOCOL_PLOTS == meta_figures.PROTOCOL_FIGURES
-    assert human.PLOTS == human_figures.FIGURES
-    assert judge.PLOTS == judges.FIGURES
+    assert tuple(meta_figures.FIGURES) == meta.PLOTS
+    assert tuple(meta_figures.PROTOCOL_FIGURES) == meta.PROTOCOL_PLOTS
+    assert tuple(human_figures.FIGURES) == human.PLOTS
+    assert tuple(judges.FIGURES) == judge.PLOTS
 
 
 def test_the_first_figure_by_default_and_several_with_their_names(tmp_path, capsys):

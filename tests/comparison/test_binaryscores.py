@@ -18,6 +18,7 @@ from steelyard.comparison.results import PROPORTION
 from steelyard.comparison.run import compare
 from steelyard.core.errors import UsageError
 from steelyard.report.figures import pair
+from steelyard.report.options import ReportOptions
 from steelyard.report.page import make_report
 from steelyard.stats.paired.corrections import wilson_interval
 from steelyard.stats.paired.tests import mcnemar_test
@@ -101,7 +102,9 @@ def test_the_figure_of_two_systems_counts_four_cases():
         ("A: 0", "B: 1"): float((values[0] < values[1]).sum()),
         ("A: 0", "B: 0"): float((values.sum(axis=0) == 0).sum()),
     }
-    assert "segments by right" in make_report(make(values), n_bootstrap=20).html
+    assert (
+        "segments by right" in make_report(make(values), options=ReportOptions(n_bootstrap=20)).html
+    )
 
 
 def test_all_tests_by_the_command(tmp_path, capsys):

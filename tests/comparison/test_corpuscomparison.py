@@ -18,6 +18,7 @@ import steelyard as sy
 from steelyard.cli.main import run
 from steelyard.comparison.card import ByScore, decide
 from steelyard.comparison.run import compare, compare_scores
+from steelyard.report.options import ReportOptions
 from steelyard.report.page import make_report
 from steelyard.stats.resampling.cluster_df import expanded_level
 
@@ -153,7 +154,7 @@ def test_scores_report_and_figures(four):
     for result in many.results.values():
         assert isinstance(result, sy.Comparison)
         assert result.tiers["mean"].test == "permutation"
-    report = make_report(four.select(scores=["bleu"]), n_bootstrap=20)
+    report = make_report(four.select(scores=["bleu"]), options=ReportOptions(n_bootstrap=20))
     assert "Systems by corpus (paired permutation test)" in report.html
 
 

@@ -17,6 +17,7 @@ from steelyard.comparison.rankings import AGGREGATIONS
 from steelyard.comparison.run import compare
 from steelyard.data.overview import sounds_lower
 from steelyard.report.figures import comparison, pair
+from steelyard.report.options import ReportOptions
 from steelyard.report.page import make_report
 
 NAN = float("nan")
@@ -120,7 +121,7 @@ def test_figures_and_page_show_them_too(slow):
     assert "preferred by mean: A" in told
     bars = _rows(comparison.draw("wins", found, scores))
     assert {r["system"]: r["n"] for r in bars if r["kind"] == "wins"}["A"] > 100
-    html = make_report(slow, n_bootstrap=50).html
+    html = make_report(slow, options=ReportOptions(n_bootstrap=50)).html
     assert "mean ↓" in html
     assert "latency_ms (lower is better)" in html
 

@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import csv
+import gzip
 import itertools
 import json
+from typing import Any
 
 import numpy as np
 import pytest
@@ -14,7 +16,7 @@ from hypothesis import strategies as st
 import steelyard as sy
 from steelyard import EvalSet, ScoreTable, Segments, human_scores, load
 from steelyard.core.errors import DegenerateError, UsageError
-from steelyard.formats.reading import read_any
+from steelyard.formats.reading import Reading, read_any
 from steelyard.human.darr import Rules, battle_log, count_table, pairs_of_scores
 
 nan = float("nan")
@@ -35,13 +37,10 @@ def test_wmt20_pair_counts(shared, lp):
 def test_the_pairs_themselves_are_the_official_ones(shared):
     folder = shared / "wmt20-metrics"
     rows = (folder / "segments" / "de-en.csv.gz", folder / "darr" / "de-en.csv.gz")
-    scores = read_any(rows[0], reading(["doc_seg"]))[1]
+    scores = read_any(rows[0], Reading(ignore=("doc_seg",)))[1]
     doc_seg = names_of(rows[0])
     mine = human_scores(scores, protocol="darr", human="da_raw", drop_systems=HUMANS[:2])
-    log = mine.battles
-    assert log is not None
-    assert log.unit is not None
-    assert log.units is not None
+    log: Any = mine.battles
     found = {
         (doc_seg[log.units[u]], log.systems[a], log.systems[b])
         for a, b, u in zip(log.left, log.right, log.unit, strict=True)
@@ -55,15 +54,7 @@ def test_the_pairs_themselves_are_the_official_ones(shared):
     assert found == expected
 
 
-def reading(ignore):
-    from steelyard.formats.reading import Reading
-
-    return Reading(ignore=tuple(ignore))
-
-
 def names_of(path):
-    import gzip
-
     with gzip.open(path, "rt", newline="") as stream:
         return {row["line"]: row["doc_seg"] for row in csv.DictReader(stream)}
 
@@ -80,8 +71,6 @@ def test_lists_of_pairs_count_identical_outputs(shared):
 
 
 def naive_identical(shared, lp):
-    import gzip
-
     folder = shared / "wmt19-metrics" / "darr"
     with gzip.open(folder / f"{lp}.text.jsonl.gz", "rt", encoding="utf-8") as stream:
         out = {str((row := json.loads(line))["seg"]): row["out"] for line in stream}

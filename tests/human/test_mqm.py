@@ -15,7 +15,7 @@ from hypothesis import strategies as st
 
 import steelyard as sy
 from steelyard import human_scores, load
-from steelyard.core.errors import InputError, UsageError
+from steelyard.core.errors import InputError
 from steelyard.data.judgements import ErrorSpan, Ratings
 from steelyard.formats.reading import read_any
 from steelyard.human.ratings import read_weights
@@ -97,23 +97,6 @@ def test_wmt23_errors_and_segment_scores(shared, lp, n, n_equal):
 )
 def test_default_weights(category, severity, weight):
     assert read_weights().weight(ErrorSpan(category, severity)) == weight
-
-
-def test_an_unknown_severity_is_an_error_with_its_line(tmp_path):
-    path = tmp_path / "x.csv"
-    path.write_text("system,seg,rater,category,severity\nA,1,r,x,Minor\nA,2,r,source issue,Huge\n")
-    with pytest.raises(InputError, match=r"x\.csv:3: severity 'Huge' \(1 error\) has no"):
-        rated(path)
-    lines = [
-        {"system": "A", "seg": 1, "errors": []},
-        {"system": "A", "seg": 2, "errors": [{"category": "x", "severity": "mior"}]},
-    ]
-    path = tmp_path / "x.jsonl"
-    path.write_text("".join(json.dumps(line) + "\n" for line in lines))
-    with pytest.raises(InputError, match=r"x\.jsonl:2: severity 'mior'.*did you mean 'minor'"):
-        rated(path)
-    with pytest.raises(UsageError, match=r"severity 'mior' \(1 error\) has no weight"):
-        human_scores(as_ratings([("A", "1", "r", [ErrorSpan("x", "mior")])]), protocol="mqm")
 
 
 def test_own_weights(tmp_path):

@@ -58,26 +58,15 @@ def test_options_of_kobe_alone(option, capsys):
     assert "is for kobe" in capsys.readouterr().err
 
 
-def test_figures_of_categories_and_of_metrics_beside_people(tmp_path, capsys):
+def test_figures_of_categories_and_of_values(tmp_path):
     pytest.importorskip("vl_convert")
-    human = tmp_path / "human.csv"
-    rows = [
-        f"{system},de-en.{i},{score}"
-        for system, score in (("careful", 3.0), ("fluent", 2.0), ("hasty", 1.5), ("copycat", 1.0))
-        for i in range(1, 9)
-    ]
-    human.write_text("system,segment,people\n" + "\n".join(rows) + "\n", encoding="utf-8")
     out = tmp_path / "f.svg"
     arguments = [*ARGUMENTS, "--out", str(out)]
-    assert run([*arguments, "--plot", "people"]) == 2
-    assert "name the human score" in capsys.readouterr().err
-    both = ["score", DEMO, str(human), *ARGUMENTS[2:], *arguments[len(ARGUMENTS) :]]
-    assert run([*both, "--human", "people", "--plot", "categories,people"]) == 0
+    assert run([*arguments, "--plot", "categories,values"]) == 0
     categories = (tmp_path / "f-categories.svg").read_text(encoding="utf-8")
     assert "Entities kept by category" in categories
-    people = (tmp_path / "f-people.svg").read_text(encoding="utf-8")
-    assert "kobe (r = " in people
-    assert "careful" in people
+    values = (tmp_path / "f-values.svg").read_text(encoding="utf-8")
+    assert "careful" in values
 
 
 def test_warnings_name_their_metric_and_missing_texts_are_told(tmp_path, capsys):

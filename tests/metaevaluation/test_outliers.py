@@ -103,7 +103,7 @@ def test_table_json_and_report_have_it():
     assert set(found.to_dict()["results"][0]["without_outliers"]) == {
         "value", "rank", "n_systems"
     }  # fmt: skip
-    assert any("outliers s8 and s7" in line for line in summarise(es, None, found).sureness)
+    assert any("outliers s8 and s7" in line for line in summarise(None, found).sureness)
     paragraph, cited = methods(es, None, found)
     assert "also left out, for comparison (s8 and s7)" in paragraph
     assert any("Mathur" in line for line in cited)

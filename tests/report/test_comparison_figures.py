@@ -22,6 +22,7 @@ from steelyard.report.figures.vega import label
 from steelyard.stats.resampling.bootstrap import rank_shares
 
 pytest.importorskip("vl_convert")
+ALL = ["mean", "median", "bt", "elo", "trueskill"]
 
 # Figure 1 of the paper on paired evaluation: the same mean, B wins four of five, A's median is
 # higher.
@@ -76,13 +77,8 @@ def test_density_decides_as_the_paper_does(look):
     area = look.rows(chart, "y2", "x", "y")
     shade = [row for row in area if "x2" not in row]
     assert {row["y2"] for row in shade} == {14.0}  # up to the top: B wins more segments
-    points = {
-        (row["x"], row["y"])
-        for row in look.rows(chart, "x", "y")
-        if set(row) - {"tip"} == {"x", "y"}
-    }
-    assert (10.0, 10.0) in points  # the means meet on the diagonal
-    assert (11.0, 11.5) in points
+    points = {(r["x"], r["y"]) for r in look.rows(chart, "x", "y") if {*r} - {"tip"} == {"x", "y"}}
+    assert {(10.0, 10.0), (11.0, 11.5)} <= points  # the means meet on the diagonal
     text = " ".join(chart["title"]["subtitle"])
     assert "B is higher on 4 segments, A on 1, 0 ties" in text
     assert "by mean: neither, by median: B, by bt: B" in text
@@ -92,12 +88,8 @@ def test_density_decides_as_the_paper_does(look):
 
 
 def test_no_half_plane_is_shaded_where_both_win_alike(look):
-    a, b = np.array([1.0, 2, 3]), np.array([2.0, 1, 3])
-    assert not [
-        r
-        for r in look.rows(pf.density(np.stack([a, b]), ("A", "B")), "y2", "x", "y")
-        if "x2" not in r
-    ]
+    chart = pf.density(np.array([[1.0, 2, 3], [2, 1, 3]]), ("A", "B"))
+    assert not [row for row in look.rows(chart, "y2", "x", "y") if "x2" not in row]
 
 
 @given(arrays(float, 40, elements=st.sampled_from([0.0, 1.0, -1.0, -2.0, 5.5, 1e-3])))
@@ -166,8 +158,8 @@ def test_disagreement_shows_which_systems_move(look):
     }
     found = little(("A", "B"), np.stack([A, B - 0.1]))
     assert vega.RED in {row["colour"] for row in look.rows(cf.disagreement(found), "by", "place")}
-    places = {by: found.aggregations[by].ranks for by in found.aggregations}
-    assert cf.odd_pairs(places, found.systems) == {("A", "B"): "mean"}
+    places = [ranked.ranks for ranked in found.aggregations.values()]
+    assert cf.odd_pairs(places, found.systems) == [("A", "B")]
     with pytest.raises(UsageError, match="two rankings"):
         cf.disagreement(little(("A", "B"), np.stack([A, B]), by="bt"))
 
@@ -219,3 +211,20 @@ def test_many_systems_are_cut_and_said_so(look):
     chart = cf.forest(found)
     assert "the first 60 of 70 systems" in json.dumps(chart["title"])
     assert len(look.rows(chart, "name", "value")) == 60
+
+
+def test_figures_say_which_they_are(look):
+    values = np.random.default_rng(1).normal(size=(3, 40)) + np.arange(3.0)[:, None] / 2
+    found = little("ABC", values, by=ALL, tests=["t", "sign"], intervals=None)
+    joint, alone = cf.draw("pairwise", found), cf.draw("pairwise-alone", found)
+    for chart, said in ((joint, "one fit of all systems"), (alone, "each pair by itself")):
+        assert any(said in line for line in chart["title"]["subtitle"])
+    bt = found.aggregations["bt"]
+    assert bt.alone is not None
+    for chart, matrix in ((joint, bt.pairwise), (alone, bt.alone)):
+        for cell in look.rows(chart, "row", "column", "value"):
+            i, j = (found.systems.index(cell[side]) for side in ("row", "column"))
+            assert cell["value"] == pytest.approx(matrix[i, j], rel=1e-5)
+    averages = little("ABC", values, by="mean", intervals=None)
+    with pytest.raises(UsageError, match="needs a ranking by bt, elo or trueskill"):
+        cf.draw("pairwise-alone", averages)

@@ -27,21 +27,15 @@ def results() -> dict[str, Any]:
         "pair": sy.decide(es, ("Dolomite", "Granite"), "learned-refA", n_bootstrap=50),
         "several": sy.compare_scores(es, ["mqm", "learned-refA"], n_bootstrap=50),
         "battles": sy.compare_battles(BATTLES, n_bootstrap=50),
-        "meta": sy.meta_evaluate(
-            es,
-            "mqm",
-            by=["spa", "pa"],
-            metrics=["kin-src", "learned-refA"],
-            n_bootstrap=50,
-            significance=sy.metric_test(n_resamples=20),
-        ),
+        "meta": sy.meta_evaluate(es, "mqm", by=["spa", "pa"], metrics=["kin-src", "learned-refA"],
+                                 n_bootstrap=50, significance=sy.metric_test(n_resamples=20)),
         "people": sy.human_scores(embedded.RATINGS, protocol="da"),
         "scores": sy.score(embedded.demo_texts("de-en"), ["chrf", "bleu"]),
         "judges": sy.judge(embedded.VERDICTS, **HUMAN),
         "bias": sy.judge_bias(embedded.VERDICTS, **HUMAN),
         "correction": sy.correct(embedded.VERDICTS, **ONE, draws=100),
         "study": sy.studies.power_of_effect(0.3, sizes=[20, 50]),
-    }
+    }  # fmt: skip
 
 
 @pytest.fixture(scope="module")
@@ -49,19 +43,8 @@ def found() -> dict[str, Any]:
     return results()
 
 
-NAMES = (
-    "comparison",
-    "pair",
-    "several",
-    "battles",
-    "meta",
-    "people",
-    "scores",
-    "judges",
-    "bias",
-    "correction",
-    "study",
-)
+NAMES = ("comparison", "pair", "several", "battles", "meta", "people", "scores", "judges", "bias",
+         "correction", "study")  # fmt: skip
 
 
 @pytest.mark.parametrize("name", NAMES)

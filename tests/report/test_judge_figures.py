@@ -11,6 +11,7 @@ from steelyard.data.verdicts import OF_PAIRS, Opinion, Verdicts
 from steelyard.demo import embedded
 from steelyard.judging.report import JudgeReport, judge, worst_disagreements
 from steelyard.report.figures import judges
+from steelyard.report.options import ReportOptions
 from steelyard.report.page import make_report
 
 
@@ -115,10 +116,10 @@ def test_the_section_of_a_report(found: JudgeReport) -> None:
     import steelyard as sy
 
     es = sy.demo_set().select(systems=["Amber", "Basalt", "Cobalt"], scores=["mqm"])
-    page = make_report(es, "mqm", n_bootstrap=50, judges=found)
+    page = make_report(es, "mqm", judges=found, options=ReportOptions(n_bootstrap=50))
     assert 'id="judges"' in page.html
     assert "usable with labels" in page.html
     assert page.to_dict()["judges"]["judges"][0]["judge"] == "careful-judge"
-    evil = make_report(es, "mqm", n_bootstrap=50, judges=hostile())
+    evil = make_report(es, "mqm", judges=hostile(), options=ReportOptions(n_bootstrap=50))
     assert "<script>alert(1)" not in evil.html
     assert "000<b>" not in evil.html

@@ -37,7 +37,7 @@ def given_demo():
 
 
 def test_forest_holds_values_intervals_and_clusters(look, given_demo):
-    chart = mf.forest(given_demo.result)
+    chart = mf.draw("forest", given_demo)
     got = look.rows(chart, "name", "value", "low", "group")
     for r in given_demo.result.results:
         want = {"name": r.metric, "value": float(f"{r.value:.6g}"), "group": r.rank}
@@ -134,22 +134,6 @@ def test_side_by_side_marks_equal_values_and_counts_them(look):
         assert f"{int((p < 0.05).sum())} of 15 pairs differ at 0.05" in panel["title"]["text"]
 
 
-def test_side_by_side_needs_two_tested_meta_metrics(given_demo):
-    one = meta_evaluate(
-        given_demo.es,
-        "mqm",
-        by="pa",
-        metrics=METRICS,
-        intervals=None,
-        significance=sy.metric_test(n_resamples=20),
-    )
-    with pytest.raises(UsageError, match="needs tests by two meta-metrics"):
-        mf.draw("side-by-side", mf.MetaInput(one))
-    plain = meta_evaluate(given_demo.es, "mqm", by="pa", metrics=METRICS, intervals=None)
-    with pytest.raises(UsageError, match="'side-by-side' shows tests of metrics: add signif"):
-        mf.draw("side-by-side", mf.MetaInput(plain))
-
-
 def test_scatter_is_as_lean_as_its_grid(look, given_demo):
     chart = mf.draw("scatter", given_demo)
     grid = look.rows(chart, "n")
@@ -231,8 +215,12 @@ def test_what_can_not_be_drawn_is_said(given_demo):
     with pytest.raises(UsageError, match="no metric 'learned'"):
         mf.draw("scatter", mf.MetaInput(found, given_demo.es, ("learned",)))
     plain = meta_evaluate(given_demo.es, "mqm", by="pa", metrics=METRICS, intervals=None)
-    with pytest.raises(UsageError, match="add significance=True"):
-        mf.draw("comparison", mf.MetaInput(plain))
+    for name in ("comparison", "side-by-side"):
+        with pytest.raises(UsageError, match=f"'{name}' shows tests of metrics: add signif"):
+            mf.draw(name, mf.MetaInput(plain))
+    one = replace(found, significance={"spa": found.significance["spa"]})
+    with pytest.raises(UsageError, match="needs tests by two meta-metrics"):
+        mf.draw("side-by-side", mf.MetaInput(one))
 
 
 def test_a_leaderboard_over_several_sets(look):
@@ -248,7 +236,7 @@ def test_a_leaderboard_over_several_sets(look):
     cells = look.rows(mf.draw_protocol("comparison", found), "row", "level")
     assert [(c["row"], c["column"], c["level"]) for c in cells] == [
         ("good  0.900", "<b>", "p < 0.01")]  # fmt: skip
-    with pytest.raises(UsageError, match="no figure 'scatter' of a protocol"):
+    with pytest.raises(UsageError, match="no figure 'scatter'"):
         mf.draw_protocol("scatter", found)
     with pytest.raises(UsageError, match="add significance=True"):
         mf.draw_protocol("comparison", replace(found, significance=None))

@@ -8,7 +8,7 @@ import pytest
 import steelyard as sy
 from steelyard.core.errors import UsageError
 from steelyard.demo import embedded
-from steelyard.report.figures import entities, human
+from steelyard.report.figures import comparison, human
 
 pytest.importorskip("vl_convert")
 SOURCE = {"person": 80, "place": 40, "event": 0}
@@ -44,7 +44,7 @@ def test_severity_shows_bias_and_correlation(look, rated):
             if r[key] is not None and not np.isnan(r[key]):
                 assert float(f"{r[key]:.6g}") in values
     with pytest.raises(UsageError, match="no rater judged what another"):
-        human.severity({"rater": ["a"], "bias": [float("nan")], "r": [None]})
+        human.draw_raters({"rater": ["a"], "bias": [float("nan")], "r": [None]})
 
 
 def test_agreement_shows_what_is_defined(look):
@@ -92,32 +92,19 @@ def test_unknown_figures_are_named(rated):
 
 
 def test_shares_of_entities_that_systems_keep(look):
-    cells = look.rows(entities.categories(SOURCE, KEPT), "row", "column", "value")
+    cells = look.rows(comparison.categories(SOURCE, KEPT), "row", "column", "value")
     assert {(c["row"], c["column"]): c["value"] for c in cells} == {
         ("A", "person (80)"): 0.9, ("A", "place (40)"): 1.0,
         ("B", "person (80)"): 0.75, ("B", "place (40)"): 0.25,
     }  # fmt: skip
     with pytest.raises(UsageError, match="needs entities"):
-        entities.categories({}, KEPT)
-
-
-def test_metrics_beside_people(look):
-    scores = {"BLEU": {"A": 30.0, "B": 20.0, "C": 25.0}, "KoBE": {"A": 85.0, "B": 82.0},
-              "DA": {"B": 70.0, "A": 80.0, "C": 75.0}}  # fmt: skip
-    chart = entities.beside_people(scores, "DA")
-    points = look.rows(chart, "system", "score", "value")
-    assert {p["score"] for p in points} == {"BLEU (r = 1.000)", "KoBE (r = 1.000)", "DA"}
-    assert [p["system"] for p in points if p["score"] == "DA"] == ["A", "C", "B"]
-    with pytest.raises(UsageError, match="no score 'MQM'"):
-        entities.beside_people(scores, "MQM")
+        comparison.categories({}, KEPT)
 
 
 def test_hostile_names_are_data(look):
     names = look.hostile
     counts = {name: dict.fromkeys(names, 3) for name in names}
-    look.inert(entities.categories(dict.fromkeys(names, 5), counts))
-    look.inert(entities.categories(dict.fromkeys(names, 5), {names[0]: counts[names[0]]}))
-    look.inert(entities.beside_people({n: {m: float(i) for i, m in enumerate(names)}
-                                          for n in names[:3]}, names[1]))  # fmt: skip
+    look.inert(comparison.categories(dict.fromkeys(names, 5), counts))
+    look.inert(comparison.categories(dict.fromkeys(names, 5), {names[0]: counts[names[0]]}))
     bias = [float(i) for i, _ in enumerate(names)]
-    look.inert(human.severity({"rater": names, "bias": bias, "r": bias}))
+    look.inert(human.draw_raters({"rater": names, "bias": bias, "r": bias}))

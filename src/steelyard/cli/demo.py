@@ -72,9 +72,9 @@ def demo(how: DemoOptions, output: OutputOptions) -> None:
     from steelyard.human.run import human_scores
     from steelyard.judging.report import judge
     from steelyard.metaevaluation.run import meta_evaluate
-    from steelyard.report.explorer import with_ratings
+    from steelyard.report.explorer import add_ratings
 
-    es = with_ratings(embedded.demo_set(texts=True), embedded.ERRORS)
+    es = add_ratings(embedded.demo_set(texts=True), embedded.ERRORS)
     with shown_progress("comparing", output):
         # Computed once for the terminal and for the page, with the draws of the commands.
         report_progress(0, 5)
@@ -97,13 +97,14 @@ def demo(how: DemoOptions, output: OutputOptions) -> None:
         result["sentences"] = embedded.entity_counts()
     last = _CLOSING
     if not how.no_report:
+        from steelyard.report.options import ReportOptions
         from steelyard.report.page import make_report
 
         with shown_progress("making the report", output):
             page = make_report(
                 es,
                 "mqm",
-                title="Demo: twelve simulated systems, German to English",
+                options=ReportOptions(title="Demo: twelve simulated systems, German to English"),
                 comparison=compared,
                 meta=weighed,
                 judges=judged,

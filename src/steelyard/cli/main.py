@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import errno
+import gc
 import io
 import os
 import signal
@@ -97,6 +98,7 @@ _FULL = {errno.ENOSPC, errno.EFBIG, getattr(errno, "EDQUOT", errno.ENOSPC)}
 def main(argv: list[str] | None = None) -> None:
     """Run the command line and exit: 0 done, 2 bad usage or input, 1 anything else."""
     arguments = sys.argv[1:] if argv is None else argv
+    gc.set_threshold(100_000)  # modules and tables are many objects, of which little is garbage
     _open_streams()
     ending = [getattr(signal, name) for name in _ENDING if hasattr(signal, name)]
     for number in ending:

@@ -119,6 +119,7 @@ def meta(
         _metrics_task(inputs, request, options, asked, output)
         return
     plots = _plots(request, asked, output)
+    brief = not (request.details or output.json or str(output.out or "").endswith(".json"))
     es: EvalSet | None = None
     result: Result
     if request.preset:
@@ -134,7 +135,8 @@ def meta(
             from steelyard.metaevaluation.run import evaluate
 
             with shown_progress("comparing", output):
-                result = evaluate(es, options.human, request.metametrics(), asked, output.seed)
+                metas, few = request.metametrics(), brief and not plots
+                result = evaluate(es, options.human, metas, asked, output.seed, brief=few)
 
     def draw(name: str) -> Any:
         from steelyard.data.selection import chosen_metrics
@@ -153,7 +155,6 @@ def meta(
     else:
         table, shown = result.table(), result.table(tasks=request.details or request.by_domain)
     shown = replace(shown, notes=tuple(map(spoken, shown.notes)))
-    brief = not (request.details or output.json or str(output.out or "").endswith(".json"))
     emit(few_warnings(result) if brief else result, [table], write_figures(plots, draw, output),
          shown=[shown], then=_next(asked, es), says_read=es is None)  # fmt: skip
 

@@ -79,19 +79,21 @@ def report(
     Texts among them can be read in the page.
     """
     from steelyard.report import explorer
-    from steelyard.report.page import Extras, write_report
+    from steelyard.report.page import make_report
 
     assert output.out is not None  # it has a default
-    es = options.load(inputs)
-    for path in beside.ratings:
-        es = explorer.with_ratings(es, path)
-    further = Extras(judges=_judges(beside))
-    if beside.entities is not None:
-        mistakes = explorer.read_mistakes(beside.entities, es)
-        further = replace(further, mistakes=mistakes)
+    es = explorer.add_ratings(options.load(inputs), beside.ratings)
+    judges = _judges(beside)
+    mistakes = () if beside.entities is None else explorer.read_mistakes(beside.entities, es)
     with shown_progress("making the report", output):
-        page = write_report(
-            es, options.human, ReportOptions(**settings), further, output.seed, spoken
+        page = make_report(
+            es,
+            options.human,
+            options=ReportOptions(**settings),
+            rng=output.seed,
+            judges=judges,
+            mistakes=mistakes,
+            speak=spoken,
         )
     page.save(output.out)
     words = page.words()

@@ -32,11 +32,10 @@ from steelyard.core.options import Options, flag, option, text
 from steelyard.formats import files
 
 if TYPE_CHECKING:
-    from steelyard.data.evalset import EvalSet
     from steelyard.kobe.report import KobeReport
     from steelyard.scoring.run import Scores
 
-PLOTS = ("categories", "people")
+PLOTS = ("categories", "values")
 _WRITTEN = tuple(dict.fromkeys((*SUFFIXES, *TABLES, *FIGURES)))
 
 
@@ -120,7 +119,7 @@ def score(
     with shown_progress("scoring", output):
         scores = texts.score(es, options, links)
         shown = scores.tables() if how.details else scores.pieces()
-    output = write_figures(plots, partial(_draw, scores, options.human), output)
+    output = write_figures(plots, partial(_draw, scores), output)
     wrote: list[str] = []
     if how.explain is not None:
         lines = _entities(scores).jsonl()
@@ -161,15 +160,12 @@ def _next(scores: Scores) -> str | None:
     return proposals.another("compare", *languages, keep=typed)
 
 
-def _draw(scores: Scores, human: str | None, name: str) -> Any:
-    from steelyard.report.figures import entities
+def _draw(scores: Scores, name: str) -> Any:
+    if name == "values":
+        return scores.plot(name)
+    from steelyard.report.figures.comparison import categories
 
-    if name == "people":
-        if human is None:
-            raise UsageError("--plot people: name the human score by --human")
-        return entities.beside_people(_standardised(scores.evalset, scores.metrics, human), human)
-    counts, kept = _entities(scores).category_counts()
-    return entities.categories(counts, kept)
+    return categories(*_entities(scores).category_counts())
 
 
 def _entities(scores: Scores) -> KobeReport:
@@ -177,24 +173,6 @@ def _entities(scores: Scores) -> KobeReport:
     from steelyard.kobe.report import KobeReport
 
     return next(one for one in scores.reports.values() if isinstance(one, KobeReport))
-
-
-def _standardised(es: EvalSet, metrics: tuple[str, ...], human: str) -> dict[str, dict[str, float]]:
-    """Put system scores on one scale: deviations from the mean of those that people scored.
-
-    A reference that metrics compare outputs with is no system.
-    """
-    import numpy as np
-
-    used = {text for name in metrics for text in es[name].uses}
-    kept = ~np.isnan(es[human].system_means()) & [system not in used for system in es.systems]
-    systems = [system for system, keep in zip(es.systems, kept, strict=True) if keep]
-    scores = {}
-    for name in (human, *metrics):
-        values = es[name].system_means()[kept] * (1 if es[name].higher_is_better else -1)
-        deviations = (values - np.nanmean(values)) / (np.nanstd(values) or 1.0)
-        scores[name] = dict(zip(systems, deviations.tolist(), strict=True))
-    return scores
 
 
 def _write(scores: Scores, path: Path) -> str:

@@ -360,11 +360,10 @@ class MetaEvaluation(Result):
             return
         best, d = results[0], self.digits()
         first = max(rest, key=lambda metric: (rest[metric], metric == best.metric))
-        own = f"{rest[best.metric]:.{d}f}" if best.metric in rest else "no value"
+        value = f"{rest[best.metric]:.{d}f}" if best.metric in rest else "no value"
+        text = f"{first} leads ({rest[first]:.{d}f} against {value})"
         if first == best.metric:
-            text = f"{best.metric} still agrees best ({own})"
-        else:
-            text = f"{first} leads ({rest[first]:.{d}f} against {own})"
+            text = f"{best.metric} still agrees best ({value})"
         yield "sureness", f"Without the {far.label}, {text}."
 
     def _size(self, result: MetaResult) -> str:
@@ -416,17 +415,13 @@ class MetaEvaluation(Result):
             yield value, [r.value if r else None for r in results]
             rest = [r.without_outliers if r else None for r in results]
             if details and any(rest):
-                yield (
-                    Column("without", digits=digits, key=f"{by} without", importance=2),
-                    [other.value if other else None for other in rest],
-                )
+                without = Column("without", digits=digits, key=f"{by} without", importance=2)
+                yield without, [other.value if other else None for other in rest]
             if first and any(r and r.ci for r in results):
                 for k, end in enumerate(("low", "high")):
                     ends: list[Cell] = [r.ci[k] if r and r.ci else None for r in results]
                     yield Column(end, digits=digits, key=f"{by} {end}", importance=8), ends
-        gaps = (
-            {m: gap.gap.value for m, gap in self.gaps.items() if gap.gap.known} if details else {}
-        )
+        gaps = {m: g.gap.value for m, g in self.gaps.items() if g.gap.known} if details else {}
         if gaps:
             gap = Column("gap", "lower", mixed=True, importance=4)
             yield gap, [gaps.get(metric) for metric in by_metric]
@@ -445,9 +440,8 @@ class MetaEvaluation(Result):
         if any(result.ci for result in self.results):
             drawn = self.resampled_units
             note += "; low, high: 95% CI" + ("" if drawn == "segments" else f" over {drawn}")
-        note += (
-            "; metrics that share a letter do not differ significantly" if self._lettered else ""
-        )
+        if self._lettered:
+            note += "; metrics that share a letter do not differ significantly"
         return f"{note}."
 
     def _detail_notes(self) -> list[str]:

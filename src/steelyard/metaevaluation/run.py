@@ -150,9 +150,15 @@ def meta_evaluate(  # noqa: PLR0913 - every option has a default
 
 
 def evaluate(
-    es: EvalSet, human: str | None, metas: Sequence[MetaMetric], options: MetaOptions, rng: Rng
+    es: EvalSet,
+    human: str | None,
+    metas: Sequence[MetaMetric],
+    options: MetaOptions,
+    rng: Rng,
+    *,
+    brief: bool = False,
 ) -> MetaEvaluation:
-    """Evaluate metrics as :func:`meta_evaluate` does."""
+    """Evaluate metrics as :func:`meta_evaluate` does; brief: the first has intervals alone."""
     human = the_human(es, human)
     metrics: Collection[str] | None = options.metrics
     if options.sentinels:
@@ -182,7 +188,7 @@ def evaluate(
                 tests[run.meta.name] = test
                 part = ranked(part, test, options.alpha)
         warnings += _beaten(part)
-        part, more = with_intervals(run, part, draws)
+        part, more = with_intervals(run, part, None if brief and run is not runs[0] else draws)
         warnings += more
         if outliers.systems and run.view.level == "sys" and options.outliers == "both":
             part = run.without(part, outliers.systems)

@@ -15,7 +15,7 @@ from typing import Any
 import numpy as np
 
 from steelyard.core.errors import InputError, printable
-from steelyard.core.options import bad_value
+from steelyard.core.options import check_instance
 from steelyard.core.text import plural
 from steelyard.data.evalset import EvalSet, ScoreTable
 from steelyard.data.judgements import ErrorSpan, Ratings
@@ -98,11 +98,11 @@ def explore(
         )
     coded = {name: quantised(es[name], chosen) for name in kept}
     shown: dict[str, Any] = {
-        "systems": _shown(es.systems),
-        "references": _shown(es.references),
+        "systems": [*map(printable, es.systems)],
+        "references": [*map(printable, es.references)],
         "scores": [{"name": printable(name), **fact} for name, (_, fact) in coded.items()],
-        "segments": _shown(es.segments.ids[i] for i in chosen),
-        "domains": _shown(es.domains),
+        "segments": [printable(es.segments.ids[i]) for i in chosen],
+        "domains": [*map(printable, es.domains)],
         "domain": _codes(es.segments.domains, es.domains, chosen),
         "pair": [es.systems.index(name) for name in pair or es.systems[:2]],
         "has": {
@@ -122,11 +122,6 @@ def packed(data: bytes) -> str:
     return base64.b64encode(gzip.compress(data, 9, mtime=0)).decode("ascii")
 
 
-def _shown(names: Iterable[str]) -> list[str]:
-    """Make names harmless to the words around them: no control characters, no overrides."""
-    return [printable(name) for name in names]
-
-
 def _json(value: object) -> bytes:
     text = json.dumps(value, ensure_ascii=False, separators=(",", ":"))
     return text.encode("utf-8", "replace")  # lone surrogates can't be shown anyway
@@ -139,8 +134,9 @@ def _texts(es: EvalSet, chosen: Any, mistakes: Sequence[Mistake]) -> list[Any]:
     marked: dict[int, list[Any]] = {}
     for mark in sorted(mistakes, key=lambda m: -1.0 if m.confidence is None else -m.confidence):
         where = [mark.start, mark.end, mark.text, int(mark.side == "source")]
+        sure = "" if mark.confidence is None else f" ({mark.confidence:.0%} sure)"
         marks = marked.setdefault(place[mark.segment], [])
-        marks.append([system[mark.system], _with_confidence(mark), *where])
+        marks.append([system[mark.system], f"{mark.kind}{sure}", *where])
     segments = es.segments
     return [
         [
@@ -152,12 +148,6 @@ def _texts(es: EvalSet, chosen: Any, mistakes: Sequence[Mistake]) -> list[Any]:
         ]
         for i in map(int, chosen)
     ]
-
-
-def _with_confidence(mistake: Mistake) -> str:
-    """Name the kind of a mistake, with how sure it is."""
-    sure = mistake.confidence
-    return mistake.kind if sure is None else f"{mistake.kind} ({sure:.0%} sure)"
 
 
 def _codes(
@@ -196,17 +186,14 @@ def quantised(table: ScoreTable, chosen: Any) -> tuple[Any, dict[str, Any]]:
     low, high = (float(known.min()), float(known.max())) if known.size else (0.0, 0.0)
     span = high - low
     digits = min(6, math.floor(math.log10((MISSING - 2) / span))) if span > 0 else 4
-    digits = next((d for d in range(digits) if _whole(known * 10.0**d)), digits)
+    # As many as make all numbers whole, but for the noise of floating point.
+    scaled = ((d, known * 10.0**d) for d in range(digits))
+    digits = next((d for d, x in scaled if (np.abs(x - np.rint(x)) < 1e-6).all()), digits)
     base = round(low * 10.0**digits)
     codes = np.full(values.shape, MISSING, dtype="<u2")
     codes[~np.isnan(values)] = np.rint(known * 10.0**digits).astype(np.int64) - base
     kind = {"human": table.kind == "human", "lower": not table.higher_is_better}
     return codes, {**kind, "low": base, "digits": digits}
-
-
-def _whole(values: Floats) -> bool:
-    """Tell whether all are whole numbers, but for the noise of floating point."""
-    return bool((np.abs(values - np.rint(values)) < 1e-6).all())
 
 
 def read_mistakes(path: Path, es: EvalSet) -> tuple[Mistake, ...]:
@@ -314,51 +301,35 @@ def rated_mistakes(es: EvalSet) -> Iterable[Mistake]:
             )
 
 
-def with_ratings(es: EvalSet, path: Path) -> EvalSet:
-    """Add the raw judgements of a file, as far as they concern the set's systems and segments.
+RatingsLike = str | Path | Ratings
+
+
+def add_ratings(es: EvalSet, ratings: RatingsLike | Sequence[RatingsLike]) -> EvalSet:
+    """Add raw judgements, files or Ratings, as far as they are of the set's systems and segments.
 
     A judgement that lists weighted errors and no value is worth minus the sum of their weights.
     """
-    form, value, _ = read_any(path)
-    if isinstance(value, EvalSet) and value.ratings:
-        es = replace(es, inputs=(*es.inputs, *value.inputs))
-        value = ratings_of(value, None)
-    if not isinstance(value, Ratings):
-        raise InputError(f"holds no ratings ({form})", path=path)
-    return joined(es, path.name.split(".gz")[0], value)
-
-
-def joined(es: EvalSet, name: str, ratings: Ratings) -> EvalSet:
-    """Add raw judgements, as far as they concern the set's systems and segments."""
-    kept = ratings.select(systems=es.systems, segments=es.segments.ids)
-    if kept.errors is not None and np.isnan(kept.value).all():
-        kept = replace(kept, value=np.array([_cost(errors) for errors in kept.errors]))
-    return replace(es, ratings={**es.ratings, name: kept})
+    several = [ratings] if isinstance(ratings, (str, Path, Ratings)) else ratings
+    for k, source in enumerate(several, 1):
+        check_instance((str, Path, Ratings), "files of raw judgements, or Ratings", ratings=source)
+        value: Any = source
+        name = f"ratings {k}"
+        if not isinstance(source, Ratings):
+            path = Path(source)
+            form, value, _ = read_any(path)
+            name = path.name.split(".gz")[0]
+            if isinstance(value, EvalSet) and value.ratings:
+                es = replace(es, inputs=(*es.inputs, *value.inputs))
+                value = ratings_of(value, None)
+            if not isinstance(value, Ratings):
+                raise InputError(f"holds no ratings ({form})", path=path)
+        kept = value.select(systems=es.systems, segments=es.segments.ids)
+        if kept.errors is not None and np.isnan(kept.value).all():
+            kept = replace(kept, value=np.array([_cost(errors) for errors in kept.errors]))
+        es = replace(es, ratings={**es.ratings, name: kept})
+    return es
 
 
 def _cost(errors: tuple[ErrorSpan, ...] | None) -> float:
     weights = [float("nan") if error.score is None else error.score for error in errors or ()]
     return float("nan") if errors is None else -float(sum(weights))
-
-
-RatingsLike = str | Path | Ratings
-_EXPECTED = "files of raw judgements, or Ratings"
-
-
-def add_ratings(
-    es: EvalSet, ratings: RatingsLike | Sequence[RatingsLike] | Mapping[str, RatingsLike]
-) -> EvalSet:
-    """Add raw judgements to a set: files, Ratings, or several of them, by name or in a list."""
-    if isinstance(ratings, (str, Path, Ratings)):
-        ratings = [ratings]
-    if not isinstance(ratings, (Mapping, Sequence)):
-        raise bad_value("ratings", _EXPECTED, ratings)
-    named = ratings.items() if isinstance(ratings, Mapping) else enumerate(ratings, 1)
-    for name, source in named:
-        if isinstance(source, Ratings):
-            es = joined(es, name if isinstance(name, str) else f"ratings {name}", source)
-        elif isinstance(source, (str, Path)):
-            es = with_ratings(es, Path(source))
-        else:
-            raise bad_value("ratings", _EXPECTED, source)
-    return es

@@ -145,24 +145,19 @@ def system_grids(result: Comparison, systems: Sequence[str]) -> list[Grid]:
     return grids
 
 
-def metric_grids(meta: MetaEvaluation, alpha: float) -> list[Grid]:
-    """Give a grid per tested meta-metric, best metrics first."""
-    grids = []
-    for by, test in meta.significance.items():
-        values = meta.values(by)
-        order = sorted(test.metrics, key=lambda m: (-np.nan_to_num(values[m], nan=-9), m))[:MOST]
-        index = [test.metrics.index(m) for m in order]
-        p = (test.p if test.p_adjusted is None else test.p_adjusted)[np.ix_(index, index)]
-        if test.alternative == "two-sided":
-            of_order = np.array([values[m] for m in order])
-            p = _ahead(p, of_order[:, None] > of_order[None, :], alpha)
-        rows = _rows([printable(metric) for metric in order], p, alpha)
-        swapped = SCHEMES.get(test.scheme, test.scheme)
-        correction = CORRECTIONS.get(test.correction, test.correction)
-        caption = (
-            f"p-values of a difference in agreement with people by {by}, {correction}; {swapped}."
-        )
-        grids.append(
-            Grid(f"Metrics by {by}: which agree more with people", caption, rows, f"{alpha:g}")
-        )
-    return grids
+def metric_grid(meta: MetaEvaluation, alpha: float) -> Grid | None:
+    """Give the grid of the first tested meta-metric, best metrics first; None without a test."""
+    if not meta.significance:
+        return None
+    by, test = next(iter(meta.significance.items()))
+    values = meta.values(by)
+    order = sorted(test.metrics, key=lambda m: (-np.nan_to_num(values[m], nan=-9), m))[:MOST]
+    index = [test.metrics.index(m) for m in order]
+    p = (test.p if test.p_adjusted is None else test.p_adjusted)[np.ix_(index, index)]
+    if test.alternative == "two-sided":
+        of_order = np.array([values[m] for m in order])
+        p = _ahead(p, of_order[:, None] > of_order[None, :], alpha)
+    rows = _rows([printable(metric) for metric in order], p, alpha)
+    how = (CORRECTIONS.get(test.correction, test.correction), SCHEMES.get(test.scheme, test.scheme))
+    caption = f"p-values of a difference in agreement with people by {by}, {'; '.join(how)}."
+    return Grid(f"Metrics by {by}: which agree more with people", caption, rows, f"{alpha:g}")

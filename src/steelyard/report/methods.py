@@ -5,8 +5,6 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-import numpy as np
-
 from steelyard.comparison.card import Card
 from steelyard.comparison.results import (
     PROPORTION,
@@ -44,20 +42,13 @@ CITATIONS = {
 }
 
 
-def summarise(
-    es: EvalSet, comparison: Comparison | Card | None, meta: MetaEvaluation | None = None
-) -> Summary:
+def summarise(comparison: Comparison | Card | None, meta: MetaEvaluation | None) -> Summary:
     """Say in sentences what a comparison and a meta-evaluation found."""
     parts = [result.words() for result in (comparison, meta) if result is not None]
-    sureness = [text for part in parts for text in part.sureness]
-    if comparison is not None and es.n_segments:
-        missing = float(np.isnan(es[comparison.score].values).mean())
-        if missing:
-            sureness.append(f"{100 * missing:.1f}% of the cells have no {comparison.score} score.")
     return Summary(
         tuple(text for part in parts for text in part.settled),
         tuple(text for part in parts for text in part.undecided),
-        tuple(dict.fromkeys(sureness)),
+        tuple(dict.fromkeys(text for part in parts for text in part.sureness)),
     )
 
 

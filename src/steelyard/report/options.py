@@ -10,7 +10,20 @@ from steelyard.core.options import Options, bootstraps, fraction, names, resampl
 
 @dataclass(frozen=True, kw_only=True)
 class ReportOptions(Options):
-    """What a report shows, and how surely."""
+    """What a report shows, and how surely: ``options=sy.report_options(alpha=0.01)``.
+
+    Parameters
+    ----------
+    score, metrics, explored
+        The score that systems are compared by, the metrics to weigh, and scores that the explorer
+        shall hold, if it can't hold all.
+    title
+        Heading of the page; by default the task, or the name of the set, and its systems.
+    alpha, n_bootstrap, n_resamples
+        Level of the tests, resamples for intervals, draws of the tests between metrics.
+    checked
+        Segments of which numbers, names and terms are checked.
+    """
 
     score: str | None = text(
         None,
@@ -34,3 +47,6 @@ class ReportOptions(Options):
         "Segments whose numbers, names and terms are checked, of the best two systems.",
         least=0,
     )
+
+
+report_options = ReportOptions  #: as users write it

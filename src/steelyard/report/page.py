@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import base64
 import hashlib
-from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
@@ -51,9 +51,6 @@ from steelyard.report.options import ReportOptions
 from steelyard.report.writer import without_figures
 from steelyard.scoring.check import Check
 from steelyard.scoring.check import check as check_texts
-
-#: How much is done after each part of the work, of a whole of 100: about what they take.
-_COMPARED, _WEIGHED, _PACKED, _WHOLE = 5, 65, 80, 100
 
 
 @dataclass(frozen=True, slots=True, repr=False)
@@ -105,21 +102,15 @@ def make_report(  # noqa: PLR0913 - every option has a default
     es: Source,
     human: str | None = None,
     *,
-    score: str | None = None,
-    metrics: Collection[str] | None = None,
-    explored: Sequence[str] = (),
-    mistakes: Iterable[Mistake] = (),
-    title: str | None = None,
-    alpha: float = 0.05,
-    n_bootstrap: int = 1000,
-    n_resamples: int | None = None,
-    checked: int = 50,
+    options: ReportOptions | None = None,
     rng: Rng = 0,
     comparison: Comparison | None = None,
     meta: MetaEvaluation | None = None,
     judges: JudgeReport | None = None,
     checks: Check | None = None,
-    ratings: RatingsLike | Sequence[RatingsLike] | Mapping[str, RatingsLike] | None = None,
+    mistakes: Iterable[Mistake] = (),
+    ratings: RatingsLike | Sequence[RatingsLike] = (),
+    speak: Callable[[str], str] = str,
 ) -> Report:
     """Make a report of one test set.
 
@@ -129,101 +120,65 @@ def make_report(  # noqa: PLR0913 - every option has a default
         Systems, segments, scores and, for reading segments, texts.
     human
         The human score; metrics are weighed against it. May be left out if there is one or none.
-    score
-        The score that systems are compared by: by default the human one, else the first.
-    metrics
-        Metrics to weigh; by default all.
-    explored
-        Scores that the explorer shall hold, if it can't hold all.
-    mistakes
-        Spans of outputs to mark, besides those that raters marked.
-    title
-        Heading of the page; by default the name of the set.
-    alpha, n_bootstrap, n_resamples, rng
-        Level of the tests, resamples for intervals, draws of the tests between metrics (None: as
-        many as take seconds), seed: as :func:`~steelyard.comparison.run.compare` and
-        :func:`~steelyard.metaevaluation.run.meta_evaluate` have them.
-    checked
-        Segments of which numbers, names and terms are checked.
+    options
+        Which scores the page shows, and how surely: ``sy.report_options(alpha=0.01)``.
+    rng
+        Seed of the draws.
     comparison, meta
         Results of this set that are at hand, to be shown instead of new ones.
     judges
         What :func:`steelyard.judge` found, for a section of its own.
     checks
-        What :func:`steelyard.check` found; by default ``checked`` segments of the best two systems
+        What :func:`steelyard.check` found; by default the first segments of the best two systems
         are checked, where the languages are known.
+    mistakes
+        Spans of outputs to mark, besides those that raters marked.
     ratings
         Raw judgements behind human scores, for a section on raters and the errors they marked:
-        files or :class:`~steelyard.data.judgements.Ratings`, one or several, or by name.
+        files or :class:`~steelyard.data.judgements.Ratings`, one or several.
+    speak
+        Puts what notes say of arguments into the words of the reader.
+
+    Returns
+    -------
+    Report
+        The page and its results; ``save(path)`` writes it.
+
+    See Also
+    --------
+    steelyard.compare : The comparison of systems that a report shows.
+    steelyard.meta_evaluate : The meta-evaluation of metrics that a report shows.
 
     Examples
     --------
     >>> import steelyard as sy
     >>> es = sy.demo_set().select(systems=["Amber", "Basalt", "Cobalt"], scores=["mqm"])
-    >>> report = make_report(es, "mqm", n_bootstrap=50)
+    >>> report = make_report(es, "mqm", options=sy.report_options(n_bootstrap=50))
     >>> report.words().settled[0]
     'Amber ranks first of 3 systems by mean mqm over 450 segments in 52 documents.'
     """
-    options = ReportOptions.of(locals())
-    marks = as_list(Mistake, mistakes=mistakes)
+    marked = tuple(as_list(Mistake, mistakes=mistakes))
     check_instance(Comparison, "a Comparison", optional=True, comparison=comparison)
     check_instance(MetaEvaluation, "a MetaEvaluation", optional=True, meta=meta)
     check_instance(JudgeReport, "a JudgeReport", optional=True, judges=judges)
     check_instance(Check, "a Check", optional=True, checks=checks)
-    extras = Extras(tuple(marks), comparison, meta, judges=judges, checks=checks)
-    source = es if ratings is None else add_ratings(as_evalset(es, human), ratings)
-    return write_report(source, human, options, extras, rng)
-
-
-@dataclass(frozen=True, slots=True)
-class Extras:
-    """What is at hand already: spans to mark, results of the set, and what to say of the spans."""
-
-    mistakes: tuple[Mistake, ...] = ()
-    comparison: Comparison | None = None
-    meta: MetaEvaluation | None = None
-    judges: JudgeReport | None = None
-    checks: Check | None = None
-
-    def check(self, es: EvalSet, gold: str | None, score: str | None) -> None:
-        """Refuse results that can't be of this set."""
-        compared, meta = self.comparison, self.meta
-        if compared is not None:
-            if score not in (None, compared.score):
-                raise UsageError(f"the comparison is by '{compared.score}', not by '{score}'")
-            if not set(compared.systems) <= set(es.systems):
-                raise UsageError("the comparison names systems that the set does not have")
-        if meta is not None:
-            if meta.human != gold:
-                raise UsageError(f"the meta-evaluation is against '{meta.human}', not '{gold}'")
-            for result in meta.results:
-                es[result.metric]
-
-
-def write_report(
-    source: Source,
-    human: str | None,
-    options: ReportOptions,
-    extras: Extras,
-    rng: Rng,
-    speak: Callable[[str], str] = str,
-) -> Report:
-    """Make a report; ``speak`` puts what notes say of arguments into the words of the reader."""
-    es = as_evalset(source, human)
+    check_instance(ReportOptions, "a sy.report_options(...)", optional=True, options=options)
+    options = options or ReportOptions()
+    es = add_ratings(as_evalset(es, human), ratings)
     check_rng(rng)
     gold = the_human(es, human) if human is not None or len(es.human) == 1 else None
-    compared, meta, alpha = extras.comparison, extras.meta, options.alpha
+    compared, alpha = comparison, options.alpha
     main = _main_score(es, options.score if compared is None else compared.score, gold)
-    extras.check(es, gold, options.score)
+    _check_results(es, gold, options.score, compared, meta)
     asked = es.metrics if options.metrics is None else options.metrics
     rivals = chosen_metrics(es, asked, human=gold)
     chosen = None if options.metrics is None else rivals
     settings: dict[str, Any] = {"score": main, "human": gold, "alpha": alpha}
-    report_progress(0, _WHOLE)
+    report_progress(0, 100)  # per cent, about what the parts of the work take
     if compared is None and main is not None and es[main].has_segments:
         compared = compare(es, main, alpha=alpha, n_bootstrap=options.n_bootstrap, rng=rng)
         settings["bootstrap"] = options.n_bootstrap
-    report_progress(_COMPARED, _WHOLE)
+    report_progress(5, 100)
     if meta is None and gold is not None and rivals:
         settings |= {"bootstrap": options.n_bootstrap, "resamples": options.n_resamples}
         meta = meta_evaluate(
@@ -236,18 +191,15 @@ def write_report(
             rng=rng,
             **_levels(es, gold),
         )
-    report_progress(_WEIGHED, _WHOLE)
+    report_progress(65, 100)
     card = _card(es, compared, options, rng)
     many = _many(
         es if compared is None else es.select(systems=compared.systems), main, rivals, alpha
     )
     first = [*options.explored, *(name for name in (gold, main) if name is not None)]
     names = _explored(es, first, meta, rivals)
-    marks = [*extras.mistakes, *rated_mistakes(es)]
-    pair = _pair(compared)
-    packed = None
-    if es.n_segments:
-        packed = explore(es, names, pair=pair, mistakes=marks)
+    marks, pair = [*marked, *rated_mistakes(es)], _pair(compared)
+    packed = explore(es, names, pair=pair, mistakes=marks) if es.n_segments else None
     warnings = [*(compared.warnings if compared else es.notes), *(meta.warnings if meta else ())]
     warnings += [text for name in rivals for text in direction_warnings(name, es[name])]
     warnings += without_figures()
@@ -259,26 +211,46 @@ def write_report(
         card=card,
         meta=meta,
         many=many,
-        judges=extras.judges,
-        checks=extras.checks or _checked(es, pair, options.checked),
+        judges=judges,
+        checks=checks or _checked(es, pair, options.checked),
         findings=tuple(check(es)),
         explorer=packed,
-        sentences=summarise(es, card or compared, meta),
+        sentences=summarise(card or compared, meta),
         signed=Provenance.of("report", known, es.inputs, rng),
         speak=speak,
-        mistakes=extras.mistakes,
+        mistakes=marked,
     )
-    report_progress(_PACKED, _WHOLE)
+    report_progress(80, 100)
     return Report(
         html=_page(content, options.title or title_of(es, compared)),
         sentences=content.sentences,
         comparison=compared,
         meta=meta,
         many=many,
-        judges=extras.judges,
+        judges=judges,
         warnings=tuple(dict.fromkeys(warnings)),
         provenance=content.signed,
     )
+
+
+def _check_results(
+    es: EvalSet,
+    gold: str | None,
+    score: str | None,
+    compared: Comparison | None,
+    meta: MetaEvaluation | None,
+) -> None:
+    """Refuse results that can't be of this set."""
+    if compared is not None:
+        if score not in (None, compared.score):
+            raise UsageError(f"the comparison is by '{compared.score}', not by '{score}'")
+        if not set(compared.systems) <= set(es.systems):
+            raise UsageError("the comparison names systems that the set does not have")
+    if meta is not None:
+        if meta.human != gold:
+            raise UsageError(f"the meta-evaluation is against '{meta.human}', not '{gold}'")
+        for result in meta.results:
+            es[result.metric]
 
 
 def _main_score(es: EvalSet, score: str | None, gold: str | None) -> str | None:

@@ -5,6 +5,7 @@ Every number is of a result of another room; here it gets its place.
 
 from __future__ import annotations
 
+import os
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
@@ -24,9 +25,10 @@ from steelyard.comparison.results import (
 from steelyard.comparison.suites import Suite
 from steelyard.core.display import Summary
 from steelyard.core.errors import DegenerateError, printable
-from steelyard.core.provenance import Provenance
+from steelyard.core.provenance import InputFile, Provenance
 from steelyard.core.table import Column, Table
 from steelyard.core.text import plural
+from steelyard.core.warnings import brief
 from steelyard.data.evalset import EvalSet
 from steelyard.data.judgements import Ratings
 from steelyard.data.linting import Finding
@@ -48,9 +50,9 @@ from steelyard.report.figures import meta as metric_figures
 from steelyard.report.figures import pair as pair_figures
 from steelyard.report.figures.vega import Chart, finish
 from steelyard.report.strips import Estimate, Strips, forest, stacked
-from steelyard.report.warnings import shown_warnings, without_folders
 from steelyard.report.writer import Writer, without_figures
 from steelyard.scoring.check import Check
+from steelyard.stats.arrays import SAME
 
 if TYPE_CHECKING:
     from markupsafe import Markup
@@ -133,7 +135,13 @@ def headline(content: Content) -> str:
             return content.card.verdict
         lead = result.lead()
         if lead is not None and not np.isnan(lead.difference):
-            return decision_words(lead, content.references)
+            words = decision_words(lead, content.references)
+            ranked = next(iter(result.aggregations.values()))
+            leader, other = (result.systems.index(name) for name in (lead.leader, lead.other))
+            # The ranking is by all outputs, the test may be of those that both systems have.
+            of_all = abs(ranked.scores[leader] - ranked.scores[other])
+            shared = ranked.average and abs(of_all - abs(lead.difference)) > SAME * of_all
+            return words.removesuffix(".") + ", on common segments." if shared else words
     lines = summary.sentences()
     return lines[0] if lines else "This page shows texts: no score compares the systems."
 
@@ -162,7 +170,7 @@ def _answer(content: Content, writer: Writer) -> Iterator[Markup]:
     about += [text for result_ in results if result_ is not None for text in result_.warnings]
     about += [f"{finding.severity}: {finding.message}" for finding in content.findings
               if finding.message not in about]  # fmt: skip
-    lines = shown_warnings(content.hidden(about))
+    lines = content.hidden(brief(about))
     if lines:
         title = plural(len(lines), "warning")
         yield writer.folded("warnings", title, writer.findings(lines))
@@ -310,7 +318,8 @@ def _metrics(content: Content, writer: Writer) -> Iterator[Markup]:
     alpha = 0.05
     if meta.provenance is not None:
         alpha = float(meta.provenance.options.get("alpha", alpha))
-    for grid in grids.metric_grids(meta, alpha)[:1]:
+    grid = grids.metric_grid(meta, alpha)
+    if grid is not None:
         yield writer.folded("metric-pairs", "P-values of all pairs of metrics", writer.matrix(grid))
 
 
@@ -497,8 +506,8 @@ def colophon(content: Content, writer: Writer) -> list[Markup]:
     paragraph, cited = methods.methods(content.es, content.comparison, content.meta)
     text = writer.made("methods", printable(paragraph), cited)
     results = (content.comparison, content.meta, content.judges)
-    runs = [result.provenance for result in results if result is not None]
-    lines = [run.line() for run in (content.signed, *runs) if run is not None]
+    runs = [content.signed, *(result.provenance for result in results if result is not None)]
+    lines = [run.line() for run in runs if run is not None]
     lines += [f"{file.path} ({file.format}) sha256 {file.sha256 or 'unknown'}"
               for file in content.signed.inputs]  # fmt: skip
     hide = without_folders(content.signed.inputs)
@@ -507,3 +516,33 @@ def colophon(content: Content, writer: Writer) -> list[Markup]:
         writer.folded("methods", "Methods, to paste into a paper", text),
         writer.folded("provenance", "Provenance", source),
     ]
+
+
+def without_folders(inputs: Sequence[InputFile]) -> Callable[[str], str]:
+    """Return what takes the folders of the user's disk out of a text; names of files stay.
+
+    Examples
+    --------
+    >>> hide = without_folders([InputFile("/home/me/data/a.csv", "table")])
+    >>> hide("/home/me/data/a.csv does not have 'B'; see /home/me/data/notes")
+    "a.csv does not have 'B'; see notes"
+    """
+    # Only folders from the root on: the name of a folder alone may be a word, or a system.
+    folders: set[Path] = set()
+    paths: dict[str, str] = {}
+    for file in inputs:
+        path = Path(file.path)
+        paths[str(path)] = paths[file.path] = path.name
+        for spelling in (path, path.absolute(), path.resolve()):
+            folders.update(folder for folder in (spelling.parent, spelling.parent.parent)
+                           if folder.is_absolute() and folder.name)  # fmt: skip
+    paths |= {f"{folder}{os.sep}": "" for folder in folders}
+    paths |= {str(folder): folder.name for folder in folders}
+    hidden = sorted(paths.items(), key=lambda pair: -len(pair[0]))
+
+    def clean(text: str) -> str:
+        for path, name in hidden:
+            text = text.replace(path, name)
+        return text
+
+    return clean

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import html
 import re
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Sequence
 from importlib.resources import files as package_files
 from typing import TYPE_CHECKING, Any
 
@@ -140,11 +140,9 @@ class Writer:
 
     def charts(self, *drawn: Drawn) -> Markup:
         """Draw charts next to each other; what can't be drawn of these data is left out."""
-        return self.made("charts", list(self._figures(drawn)))
-
-    def _figures(self, drawn: Sequence[Drawn]) -> Iterator[Markup]:
         from markupsafe import Markup
 
+        blocks = []
         for name, make in drawn if self.draws else ():
             try:
                 chart = make()
@@ -152,7 +150,9 @@ class Writer:
                 continue  # such a figure needs more systems, or scores, than there are
             picture = drawing.draw(chart, name)
             safe = Markup(picture.svg)  # noqa: S704 - cleaned by drawing.py
-            yield self.made("chart", safe, printable(picture.title), printable(picture.about), name)
+            words = printable(picture.title), printable(picture.about)
+            blocks.append(self.made("chart", safe, *words, name))
+        return self.made("charts", blocks)
 
 
 def _with_headings(cells: str) -> str:

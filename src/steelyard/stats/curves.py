@@ -26,7 +26,6 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
-from scipy.special import log_ndtr, ndtr
 
 from steelyard.core.text import plural
 from steelyard.stats.arrays import Counts, Floats
@@ -85,6 +84,8 @@ class Smooth:
 
     def at(self, x: ArrayLike) -> Floats:
         """Return the chance at each difference: rows x differences."""
+        from scipy.special import ndtr  # not at the start: its import takes 0.1 s
+
         size = np.abs(np.asarray(x, dtype=np.float64))
         steady = ndtr(self.c[:, None] + self.a[:, None] * np.log1p(size / self.s[:, None]))
         return 0.5 + (steady - 0.5) / (1 + self.fade[:, None] * size)
@@ -200,6 +201,8 @@ def _fisher_scoring(
 
 def _log_chance(steady: Floats, lapse: Floats) -> Floats:
     """Return the logarithm of ``l + (1 - 2 l) Phi(steady)``, exact in the tail where l is 0."""
+    from scipy.special import log_ndtr
+
     with np.errstate(divide="ignore"):
         return np.logaddexp(np.log(lapse), np.log1p(-2 * lapse) + log_ndtr(steady))
 
@@ -208,6 +211,8 @@ def _fisher_step(
     z: Floats, lapse: Floats, n: Floats, h: Floats, a: Floats, c: Floats, *, intercept: bool
 ) -> tuple[Floats, Floats]:
     """Return the next steps of a and c for fits x cells of differences, trials and hits."""
+    from scipy.special import ndtr
+
     at = np.clip(c[:, None] + a[:, None] * z, -_FAR, _FAR)
     p = lapse + (1 - 2 * lapse) * ndtr(at)
     density = (1 - 2 * lapse) * np.exp(-0.5 * at * at) / np.sqrt(2 * np.pi)

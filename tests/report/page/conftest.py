@@ -13,6 +13,7 @@ import pytest
 from tests.report.page.sets import hostile_set, read_set
 
 from steelyard.cli.main import run
+from steelyard.report.options import ReportOptions
 from steelyard.report.page import make_report
 
 
@@ -42,7 +43,9 @@ def hostile_page(tmp_path_factory) -> Path:
     """A report of the hostile set."""
     es, marks = hostile_set()
     path: Path = tmp_path_factory.mktemp("hostile") / "report.html"
-    found = make_report(es, "human</script>", mistakes=marks, n_bootstrap=20, n_resamples=20)
+    found = make_report(
+        es, "human</script>", mistakes=marks, options=ReportOptions(n_bootstrap=20, n_resamples=20)
+    )
     found.save(path)
     return path
 
@@ -84,5 +87,5 @@ def read_page(tmp_path_factory) -> Path:
     """A report of a small set that has everything, made once."""
     pytest.importorskip("vl_convert")
     path: Path = tmp_path_factory.mktemp("read") / "report.html"
-    make_report(read_set(), "mqm", n_bootstrap=50, n_resamples=50).save(path)
+    make_report(read_set(), "mqm", options=ReportOptions(n_bootstrap=50, n_resamples=50)).save(path)
     return path

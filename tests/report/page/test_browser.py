@@ -1,10 +1,14 @@
 """The report in a real browser: drawn, sorted, searched, read; silent, offline and safe.
 
-Screenshots are written to STEELYARD_SCREENSHOTS, or to a temporary folder.
+Screenshots are written to STEELYARD_SCREENSHOTS, or to a temporary folder. axe-core (Deque's checks
+of accessibility) is no part of this repository: ``npm install axe-core`` in the folder the tests
+run from, or STEELYARD_AXE with the path of its axe.min.js.
 """
 
 from __future__ import annotations
 
+import os
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -23,12 +27,7 @@ def test_charts_are_drawn(browser, wmt_page):
         assert min(marks.values()) > 0
         rows = page.locator("#chart-forest tbody tr")
         assert rows.count() == 13
-        mark = page.locator("#chart-wins [data-tip] svg").first
-        mark.scroll_into_view_if_needed()
-        mark.hover()
-        tip = page.locator("#tip")
-        assert tip.is_visible()
-        assert " wins, " in tip.inner_text()
+        assert " wins, " in page.locator("#chart-wins [data-tip]").first.get_attribute("data-tip")
 
 
 def first_column(page: Any, region: str) -> list[str]:
@@ -160,3 +159,41 @@ def test_a_mistake_leads_to_its_segment(browser, wmt_page):
         page.wait_for_selector("#x-list article.pinned")
         assert page.locator("#x-a option:checked").inner_text() == "ONLINE-B"
         assert page.locator("article.pinned mark.wrong").count() > 0
+
+
+@pytest.fixture(scope="session")
+def axe() -> str:
+    """The source of axe-core, or a skip that says how to get it."""
+    named = os.environ.get("STEELYARD_AXE")
+    path = Path(named) if named else Path("node_modules/axe-core/axe.min.js")
+    if not path.is_file():
+        pytest.skip("no axe-core (npm install axe-core, or set STEELYARD_AXE)")
+    return path.read_text(encoding="utf-8")
+
+
+def violations(page: Any, axe: str) -> list[tuple[str, str, str]]:
+    """Run all checks; what is folded away is opened, since a reader can open it."""
+    page.evaluate("document.querySelectorAll('details').forEach(d => { d.open = true; })")
+    page.evaluate(axe)
+    found = page.evaluate("axe.run(document, {resultTypes: ['violations']})")
+    return [
+        (one["impact"], one["id"], node["html"][:200])
+        for one in found["violations"]
+        for node in one["nodes"]
+        if one["impact"] in ("serious", "critical")
+    ]
+
+
+@pytest.mark.parametrize("scheme", ["light", "dark"])
+@pytest.mark.parametrize("width", [1280, 400])
+@pytest.mark.parametrize("name", ["read_page", "hostile_page"])
+def test_no_serious_violation(browser, request, axe, name, width, scheme):
+    with opened(browser, request.getfixturevalue(name), width, scheme) as page:
+        assert violations(page, axe) == []
+
+
+def test_the_checks_see_what_is_wrong(browser, read_page, axe):
+    """A label that is taken away is found: the checks do run."""
+    with opened(browser, read_page) as page:
+        page.evaluate("document.querySelector('.chart svg').removeAttribute('aria-label')")
+        assert any(rule == "svg-img-alt" for _, rule, _ in violations(page, axe))

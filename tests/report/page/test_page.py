@@ -7,8 +7,10 @@ import gzip
 import hashlib
 import json
 import re
+import shutil
 from collections import Counter
 from dataclasses import replace
+from html import unescape
 from html.parser import HTMLParser
 from pathlib import Path
 from typing import Any
@@ -17,18 +19,21 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from tests.report.page.sets import read_set
 
 import steelyard as sy
 from steelyard.cli.main import run
 from steelyard.comparison.run import compare
 from steelyard.core.errors import UsageError
+from steelyard.core.provenance import InputFile
 from steelyard.data.evalset import EvalSet, ScoreTable
 from steelyard.data.judgements import Ratings
 from steelyard.data.segments import Segments
 from steelyard.demo import embedded
 from steelyard.metaevaluation.run import meta_evaluate
-from steelyard.report import explorer, methods
-from steelyard.report.figures import comparison, drawing
+from steelyard.report import explorer, glossary, methods, sections
+from steelyard.report.figures import comparison, drawing, vega
+from steelyard.report.options import ReportOptions
 from steelyard.report.page import make_report, title_of
 from steelyard.report.sections import segment_link
 from steelyard.report.strips import Estimate, forest
@@ -61,6 +66,9 @@ class Reader(HTMLParser):
             self.raw[self.inside][-1] += data
 
 
+QUICK = ReportOptions(n_bootstrap=20, n_resamples=20)
+
+
 @pytest.fixture(scope="module")
 def hostile(hostile_page) -> str:
     text: str = hostile_page.read_text(encoding="utf-8")
@@ -74,17 +82,8 @@ def data_of(text: str, name: str) -> str:
 
 
 def test_no_markup_of_the_input_stands_in_the_file(hostile):
-    for code in (
-        "<script>window",
-        "<img",
-        "</script><",
-        "<!-- -->",
-        "'><b>",
-        "\u2028",
-        "\u202e",
-        "\x1b",
-    ):
-        assert code not in hostile
+    codes = ("<script>window", "<img", "</script><", "<!-- -->", "'><b>")
+    assert not [code for code in (*codes, "\u2028", "\u202e", "\x1b") if code in hostile]
     assert "{{7*7}}" in hostile  # a name is shown as it is, not run: no 49 is made of it
     facts = data_of(hostile, "facts")
     assert not set("<>&\u2028\u2029") & set(facts)
@@ -127,9 +126,7 @@ def test_tables_and_controls_are_labelled(hostile):
     for tag, attributes in reader.elements:
         if tag == "th":
             assert attributes.get("scope") in {"col", "row"}
-        for key in ("aria-labelledby",):
-            if key in attributes:
-                assert attributes[key] in ids
+        assert attributes.get("aria-labelledby", ids[0]) in ids
     assert re.search(r"<html lang=\"en\">", hostile)
     assert len(re.findall(r"<label[^>]*>[^<]+<(?:select|input)", hostile)) == 11
 
@@ -170,34 +167,33 @@ def test_a_chart_is_drawn_alike_each_time():
 
 
 def test_same_input_same_bytes(no_charts):
-    one = make_report(small(), "h", n_bootstrap=20, n_resamples=20)
-    two = make_report(small(), "h", n_bootstrap=20, n_resamples=20)
+    one = make_report(small(), "h", options=QUICK)
+    two = make_report(small(), "h", options=QUICK)
     assert one.html == two.html
-    other = make_report(small(), "h", n_bootstrap=20, n_resamples=20, rng=1)
+    other = make_report(small(), "h", rng=1, options=QUICK)
     assert other.html != one.html
 
 
 def test_without_a_plotting_library_there_are_tables(no_charts):
-    text = make_report(small(), "h", n_bootstrap=20, n_resamples=20).html
+    text = make_report(small(), "h", options=QUICK).html
     assert '<figure class="chart"' not in text  # rows with pictures need no library
     assert 'id="chart-forest"' in text
     assert "Ranking of systems" in text
 
 
-@pytest.mark.parametrize("n_systems", [1, 2])
-def test_few_systems(no_charts, n_systems):
-    es = small().select(systems=["A", "B"][:n_systems])
-    found = make_report(es, "h", n_bootstrap=20, n_resamples=20)
-    assert ("nothing to compare it with" in found.html) == (n_systems == 1)
-    assert ('aria-label="Decision"' in found.html) == (n_systems == 2)
+def test_one_system(no_charts):
+    found = make_report(small().select(systems=["A"]), "h", options=QUICK)
+    assert "nothing to compare it with" in found.html
+    assert 'aria-label="Decision"' not in found.html
 
 
 def test_one_score_and_no_human(no_charts):
     es = small().select(scores=["m"])
-    found = make_report(es, n_bootstrap=20)
+    found = make_report(es, options=ReportOptions(n_bootstrap=20))
     assert found.meta is None
     assert found.comparison is not None
     assert 'id="metrics"' not in found.html
+    assert found.html.count('class="csv"') == found.html.count('class="download"') > 1
 
 
 def test_system_scores_alone(no_charts):
@@ -250,12 +246,6 @@ def test_a_large_set_keeps_the_segments_that_differ_most():
     assert any("differ most" in note for note in packed.notes)
 
 
-def test_few_scores_where_many_do_not_fit():
-    packed = explorer.explore(small(), ["h", "m"], cells=120)
-    assert [fact["name"] for fact in packed.facts["scores"]] == ["h"]
-    assert "1 of 2 scores" in packed.notes[0]
-
-
 @pytest.mark.thorough
 def test_the_largest_wmt_set_fits(shared):
     """WMT23 zh-en with all metrics: what is not packed is less than half a megabyte."""
@@ -281,7 +271,7 @@ def test_not_significant_is_never_worded_as_equal(seed):
     es = EvalSet(tuple("ABCD"), Segments(tuple(map(str, range(20)))),
                  {"m": ScoreTable(values)})  # fmt: skip
     found = sy.compare(es, "m", n_bootstrap=20)
-    text = methods.summarise(es, found).text()
+    text = methods.summarise(found, None).text()
     assert not equal_words(text)
     tiers = found.tiers["mean"]
     top = sum(cluster == 1 for cluster in tiers.clusters)
@@ -293,7 +283,9 @@ def test_not_significant_is_never_worded_as_equal(seed):
 
 def test_the_methods_name_every_setting(no_charts):
     es = small()
-    found = make_report(es, "h", n_bootstrap=30, n_resamples=40, rng=7, alpha=0.01)
+    found = make_report(
+        es, "h", rng=7, options=ReportOptions(n_bootstrap=30, n_resamples=40, alpha=0.01)
+    )
     paragraph, cited = methods.methods(es, found.comparison, found.meta)
     for part in ("3 systems", "40 segments", "30 resamples", "1%", "seed 7", "Holm", "spa",
                  sy.__version__):  # fmt: skip
@@ -385,20 +377,8 @@ def test_raw_judgements_add_raters_and_errors(no_charts, tmp_path, capsys):
     assert run(["report", *inputs, *quick, "--out", str(out), "--json"]) == 0
     result = json.loads(capsys.readouterr().out)
     assert result["bytes"] == out.stat().st_size
-    assert set(result) == {
-        "command",
-        "schema",
-        "version",
-        "out",
-        "summary",
-        "comparison",
-        "meta",
-        "judges",
-        "bytes",
-        "provenance",
-        "read",
-        "warnings",
-    }
+    parts = "bytes comparison judges meta out summary warnings"
+    assert set(result) == {*parts.split(), *["command", "provenance", "read", "schema", "version"]}
     assert "Krippendorff" in out.read_text(encoding="utf-8")
 
 
@@ -412,7 +392,7 @@ def test_results_at_hand_are_shown_as_they_are():
     assert found.provenance is not None
     assert "bootstrap" not in found.provenance.options  # nothing was drawn here
     with pytest.raises(UsageError, match="the comparison is by 'h'"):
-        make_report(es, "h", score=es.metrics[0], comparison=compared)
+        make_report(es, "h", comparison=compared, options=ReportOptions(score=es.metrics[0]))
     with pytest.raises(UsageError, match="systems that the set does not have"):
         make_report(es.select(systems=es.systems[:2]), "h", comparison=compared)
 
@@ -424,7 +404,7 @@ def group(text: str, name: str) -> str:
 
 
 def test_the_answer_comes_first_with_its_number(no_charts):
-    report = make_report(small(), "h", n_bootstrap=30, n_resamples=20)
+    report = make_report(small(), "h", options=ReportOptions(n_bootstrap=30, n_resamples=20))
     answer = group(report.html, "answer").replace("\xa0", " ")
     assert report.comparison is not None
     lead = report.comparison.lead()
@@ -438,6 +418,14 @@ def test_the_answer_comes_first_with_its_number(no_charts):
     assert order == ["answer", "systems", "metrics", "segments"]
 
 
+def test_the_headline_says_that_it_is_of_common_segments(no_charts):
+    values = np.array(small()["h"].values)
+    values[2, :5] = np.nan
+    es = small().drop(scores=["h"]).with_scores("h", ScoreTable(values, kind="human"))
+    report = make_report(es, "h", options=QUICK)
+    assert "), on common segments.</p>" in group(report.html, "answer")
+
+
 def test_the_title_names_tasks_and_systems():
     es = small()
     compared = sy.compare(es, "h", n_bootstrap=20)
@@ -449,16 +437,17 @@ def test_the_title_names_tasks_and_systems():
 
 def test_a_human_reference_is_called_one(no_charts):
     es = small(systems=("A", "B", "refA"))
-    answer = group(make_report(es, "h", n_bootstrap=20, n_resamples=20).html, "answer")
+    answer = group(make_report(es, "h", options=QUICK).html, "answer")
     assert "refA <small>human reference</small>" in answer
     assert answer.count("human reference</small>") == 1
 
 
 def test_two_systems_are_a_decision(no_charts):
     es = small().select(systems=["A", "C"])
-    report = make_report(es, "h", n_bootstrap=50, n_resamples=20)
+    report = make_report(es, "h", options=ReportOptions(n_bootstrap=50, n_resamples=20))
     card = sy.decide(es, ("C", "A"), "h", n_bootstrap=50)
     answer = group(report.html, "answer").replace("\xa0", " ")
+    assert 'aria-label="Decision"' in report.html
     assert card.verdict in answer
     assert "C minus A" in answer
     assert f"{card.wins:,}, {card.ties:,}, {card.losses:,}" in answer
@@ -468,7 +457,7 @@ def test_tasks_are_shown_with_their_macro_average(no_charts):
     es = small(systems=("A", "B", "C")).select(systems=["A", "C"])
     tasks = {"task": ("sums",) * 20 + ("colours",) * 20}
     es = replace(es, segments=replace(es.segments, metadata=tasks))
-    report = make_report(es, "h", n_bootstrap=20, n_resamples=20)
+    report = make_report(es, "h", options=QUICK)
     assert report.comparison is not None
     suite = report.comparison.suite
     assert suite is not None
@@ -486,22 +475,23 @@ def test_findings_of_checks_lead_to_their_segments(no_charts):
     es = EvalSet(("A", "B"), Segments(tuple(map(str, range(12))), sources=sources),
                  {"m": ScoreTable(rng.normal(size=(2, 12)))}, {"A": right, "B": wrong},
                  language_pair="de-en")  # fmt: skip
-    report = make_report(es, n_bootstrap=20)
+    report = make_report(es, options=ReportOptions(n_bootstrap=20))
     findings = sy.check(es).findings
     assert {finding.system for finding in findings} == {"B"}
     shown = group(report.html, "segments")
     assert "Numbers, names and terms" in shown
     links = re.findall(r'<a href="(#segments[^"]*)">', shown)
     assert links[0] == f"#segments?a=B&amp;segment={findings[0].segment}"
-    assert "Numbers, names" not in make_report(es, n_bootstrap=20, checked=0).html
+    unchecked = make_report(es, options=ReportOptions(n_bootstrap=20, checked=0))
+    assert "Numbers, names" not in unchecked.html
 
 
 def test_mistakes_are_listed_the_surest_first(no_charts):
     hostile = "</script><img src=x onerror=1>"
     marks = [explorer.Mistake("B", str(k), hostile, 0, 2, hostile) for k in range(30)]
     marks.append(explorer.Mistake("B", "1", "wrong number", confidence=0.9, text="12"))
-    html = group(make_report(small(), "h", mistakes=marks, n_bootstrap=20, n_resamples=9).html,
-                 "segments")  # fmt: skip
+    page = make_report(small(), "h", mistakes=marks, options=QUICK)
+    html = group(page.html, "segments")
     assert "31 mistakes in 30 outputs" in html
     links = re.findall(r'<a href="([^"]*)">([^<]*)</a>', html)
     assert links[0] == ("#segments?a=B&amp;segment=1", "1")
@@ -518,7 +508,7 @@ def test_ratings_come_as_objects_or_lists():
         value=np.array([1.0, 2.0, 3.0, 3.0, 5.0, 4.0]),
     )  # fmt: skip
     assert set(explorer.add_ratings(es, [ratings, ratings]).ratings) == {"ratings 1", "ratings 2"}
-    html = make_report(es, "h", ratings=ratings, n_bootstrap=20, n_resamples=9).html
+    html = make_report(es, "h", ratings=ratings, options=QUICK).html
     assert "2 raters gave 6 judgements" in group(html, "ratings")
     with pytest.raises(UsageError, match="ratings"):
         explorer.add_ratings(es, [3])  # type: ignore[list-item]
@@ -540,9 +530,9 @@ def test_a_wmt26_log_has_both_rankings(tmp_path, beside):
     es = sy.load(log)
     if beside:
         sy.save(es, scores)
-        page = make_report(scores, "human", ratings=log, n_bootstrap=20)
+        page = make_report(scores, "human", ratings=log, options=ReportOptions(n_bootstrap=20))
     else:
-        page = make_report(log, "human", n_bootstrap=20)
+        page = make_report(log, "human", options=ReportOptions(n_bootstrap=20))
     result = sy.human_scores(log, protocol="esa", preset="wmt26", n_bootstrap=0)
     sentence = result.both_rankings()
     assert sentence is not None
@@ -564,3 +554,105 @@ def test_pictures_stay_inside_their_rows(numbers):
         assert row.line is not None
         assert 0 <= row.line[0] <= row.dot <= row.line[1] <= 100
     assert all(0 <= place <= 100 for place, _ in drawn.ticks)
+
+
+# Parts of the page: warnings by kind, words explained, no folders.
+
+
+def part(text: str, name: str) -> str:
+    """A part of the page that folds."""
+    found = re.search(f'<details class="folded" id="{name}".*?</details>', text, re.DOTALL)
+    return found[0] if found else ""
+
+
+@pytest.fixture
+def made(no_charts) -> str:
+    return make_report(read_set(), "mqm", options=QUICK).html
+
+
+def test_no_folder_of_the_disk_is_in_the_page(no_charts, tmp_path, capsys):
+    folder = tmp_path / "secretfolder" / "secretdata"
+    folder.mkdir(parents=True)
+    inputs = [Path(shutil.copy(own, folder)) for own in (embedded.SCORES, embedded.RATINGS)]
+    # Another system than the scores have: the note names both files.
+    short = folder / "more.csv"
+    short.write_text("system,segment,extra\nAmber,1,0.5\nBasalt,1,0.25\n", encoding="utf-8")
+    quick = ["--bootstrap", "10", "--resamples", "1", "--metrics", "chars-refA"]
+    out = tmp_path / "r.html"
+    arguments = [str(inputs[0]), str(short), "--human", "mqm", "--ratings", str(inputs[1])]
+    assert run(["report", *arguments, *quick, "--out", str(out)]) == 0
+    assert "secretdata" in capsys.readouterr().err  # the terminal says where the file is
+    text = out.read_text(encoding="utf-8")
+    packed = re.findall(r'<script type="text/plain"[^>]*>([^<]*)<', text)
+    opened = [gzip.decompress(base64.b64decode(own)).decode("utf-8", "replace") for own in packed]
+    for content in (text, *opened):
+        assert "secretfolder" not in content
+        assert "secretdata" not in content
+        assert str(Path.home()) not in content
+    assert "more.csv" in part(text, "warnings")
+    assert re.search(r"more\.csv \([^)]*\) sha256 [0-9a-f]{64}", part(text, "provenance"))
+
+
+@given(st.lists(st.sampled_from(["data", "my data", "été", "a.b", "x+y"]), min_size=1, max_size=4),
+       st.text(alphabet="ab' :/.", max_size=12))  # fmt: skip
+def test_folders_go_and_names_stay(folders, around):
+    path = "/" + "/".join(["top", *folders, "scores.csv"])
+    hide = sections.without_folders([InputFile(path, "table")])
+    told = hide(f"{around}{path} is short")
+    assert "top/" not in told
+    assert told == f"{around}scores.csv is short"
+
+
+def test_a_relative_path_is_its_name_and_other_names_are_left_alone():
+    hide = sections.without_folders([InputFile("wmt/scores.csv", "table")])
+    assert hide("wmt/scores.csv lacks 'wmt/comet'") == "scores.csv lacks 'wmt/comet'"
+
+
+def test_a_warning_is_told_once(no_charts):
+    es = read_set()
+    lower = ScoreTable(-np.asarray(es["mqm"].values), kind="metric")
+    found = make_report(es.with_scores("bad", lower), "mqm", options=QUICK)
+    lines = [unescape(line) for line in re.findall(r"<li>([^<]*)</li>", found.html)]
+    about = [line for line in lines if line.startswith(("'bad' goes", "warning: 'bad' goes"))]
+    assert about
+    assert len(about) == len(set(about))
+
+
+def test_short_words_are_explained(made):
+    assert "<dt>bt</dt><dd>Bradley-Terry strength" in made
+    assert "<dt>spa</dt><dd>soft pairwise accuracy" in made
+    heading = r'<th scope="col" class="number" data-tip="soft pairwise accuracy[^"]*">spa'
+    assert re.search(heading, made)
+
+
+def test_every_meta_metric_and_ranking_has_words():
+    from steelyard.comparison.options import RANKINGS
+    from steelyard.metaevaluation.options import DEFAULT, SCHEMES
+
+    known = set(glossary.TERMS)
+    assert {name for name in RANKINGS if name != "sentence-mean"} | set(DEFAULT) <= known
+    assert set(SCHEMES) == set(glossary.SCHEMES)
+
+
+def test_what_few_need_is_folded(made):
+    folded = "".join(made.split('<details class="folded"')[1:])
+    assert folded.count('<table class="matrix') == made.count('<table class="matrix') > 0
+    assert "<details open" not in made
+    for name in ("warnings", "significance", "places", "leaderboard", "missing", "provenance"):
+        assert f'<details class="folded" id="{name}">' in made, name
+
+
+def test_every_human_score_is_in_the_explorer(no_charts):
+    es = read_set()
+    packed = explorer.explore(es, ["mqm", "metric1", "metric2", "da"], cells=2 * 4 * 36)
+    names = [fact["name"] for fact in packed.facts["scores"]]
+    assert names == ["mqm", "metric1", "da"]
+    assert "3 of 4 scores" in packed.notes[0]
+
+
+def test_marks_without_a_tip_are_silent():
+    silent = vega.mark("rule", [{"x": 1}], x=vega.amount("x"))
+    speaking = vega.mark("point", [{"x": 1, "tip": "A: 3"}], tip=True, x=vega.amount("x"))
+    assert silent["mark"]["aria"] is False
+    assert "description" not in silent["encoding"]
+    assert speaking["encoding"]["description"]["field"] == "tip"

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from itertools import combinations
 
 import numpy as np
@@ -18,11 +18,6 @@ from steelyard.report.figures.panels import Intervals, Matrix, cell_size, interv
 from steelyard.report.figures.vega import Chart, Row, finish, labels, limited, mark, number, shown
 from steelyard.stats.arrays import Floats
 
-#: Names of the figures of ``compare``; the first is drawn where none is named.
-FIGURES = (
-    "forest", "pairwise", "pairwise-alone", "density", "differences", "wins", "ranks",
-    "disagreement",
-)  # fmt: skip
 _JOINT = "one fit of all systems, of which a pair is a part (pairwise-alone: each pair by itself)"
 _ALONE = "share of comparisons that the row wins, ties as half, each pair by itself"
 _NUMBERS = 24  # systems up to which numbers can be read
@@ -46,15 +41,9 @@ def draw(
     ``pair`` are the two systems of the first two, by default the best two.
     """
     vega.chosen([name], FIGURES)
-    of_result: dict[str, Callable[[RankedSystems], Chart]] = {
-        "forest": forest,
-        "pairwise": pairwise,
-        "pairwise-alone": pairwise_alone,
-        "ranks": ranks,
-        "disagreement": disagreement,
-    }
-    if name in of_result:
-        return of_result[name](result)
+    make = FIGURES[name]
+    if make is not None:
+        return make(result)
     if scores is None or not isinstance(result, Comparison):
         raise UsageError(f"figure '{name}' needs scores of segments")
     order = result.ranking(next(iter(result.aggregations)))
@@ -140,7 +129,10 @@ def ranks(result: RankedSystems, *, first_only: bool = False) -> Chart:
     return finish(
         vega.beside(*panels, spacing=22),
         "Places under resampling, in percent",
-        [_size(result), "row: system; column: the place it takes; stronger colour is more often"],
+        [
+            _size(result),
+            "row: system; column: the place it takes; stronger colour is more often",
+        ],
     )
 
 
@@ -153,7 +145,7 @@ def disagreement(result: RankedSystems) -> Chart:
     index = [result.systems.index(system) for system in order]
     places = {result.shown(by): result.aggregations[by].ranks[index] for by in rankings}
     by, names = list(places), labels(order)
-    odd = odd_pairs(places, names)
+    odd = odd_pairs(places.values(), names)
     moved = {name for pair in odd for name in pair}
     rows: list[Row] = [
         {"by": ranking, "place": number(places[ranking][i]), "i": i, "system": name,
@@ -190,17 +182,11 @@ def disagreement(result: RankedSystems) -> Chart:
     return finish(slopes, title, [_size(result), crossed])
 
 
-def odd_pairs(places: dict[str, Floats], names: Sequence[str]) -> dict[tuple[str, str], str]:
-    """Return the pairs that rankings order differently, and the ranking that stands alone."""
-    odd = {}
-    for i, j in combinations(range(len(names)), 2):
-        gaps = {by: ranks[j] - ranks[i] for by, ranks in places.items()}
-        signs = {by: int(np.sign(gap)) for by, gap in gaps.items() if np.isfinite(gap) and gap}
-        if len(set(signs.values())) > 1:
-            alone = [by for by in signs if list(signs.values()).count(signs[by]) == 1]
-            # Where the third sees a tie, the two stand against each other.
-            odd[names[i], names[j]] = alone[0] if len(alone) == 1 else " against ".join(signs)
-    return odd
+def odd_pairs(places: Iterable[Floats], names: Sequence[str]) -> list[tuple[str, str]]:
+    """Return the pairs that rankings order differently; ties take no side."""
+    order = np.array(list(places))
+    gaps = [(i, j, order[:, j] - order[:, i]) for i, j in combinations(range(len(names)), 2)]
+    return [(names[i], names[j]) for i, j, gap in gaps if (gap > 0).any() and (gap < 0).any()]
 
 
 # -- all pairs of systems
@@ -232,7 +218,12 @@ def pairwise_alone(result: RankedSystems) -> Chart:
         raise UsageError("figure 'pairwise-alone' needs a ranking by bt, elo or trueskill (by=...)")
     by = "bt" if "bt" in alone else next(iter(alone))
     matrix = _matrix(result, alone[by], by, result.ranking(by), chance=True)
-    lines = [_size(result), _ALONE, _stars(result, by), limited(len(result.systems), "systems")]
+    lines = [
+        _size(result),
+        _ALONE,
+        _stars(result, by),
+        limited(len(result.systems), "systems"),
+    ]
     return finish(matrix, "Pairs alone: how often the row beats the column", lines)
 
 
@@ -278,3 +269,46 @@ def _significant(result: RankedSystems, by: str, index: list[int]) -> NDArray[np
     p = result.tests[tiers.test].p_adjusted[np.ix_(index, index)]
     with np.errstate(invalid="ignore"):
         return np.asarray(p < result.alpha)
+
+
+# -- entities
+
+
+def categories(source: Mapping[str, int], kept: Mapping[str, Mapping[str, int]]) -> Chart:
+    """Draw the share of the entities of each category that each system keeps, best system first.
+
+    ``source`` counts entities by category, ``kept`` those that each system has, too.
+    """
+    if not source or not kept:
+        raise UsageError("figure 'categories' needs entities of the source and of a system")
+    order = sorted(source, key=lambda name: (-source[name], name))[: vega.MOST]
+    totals = {system: sum(counts.values()) for system, counts in kept.items()}
+    systems = sorted(kept, key=lambda system: (-totals[system], system))[: vega.MOST]
+    counts = np.array([[kept[system].get(name, 0) for name in order] for system in systems], float)
+    in_source = np.array([source[name] for name in order], float)
+    shares = np.divide(counts, in_source, out=np.full_like(counts, np.nan), where=in_source > 0)
+    texts = [["" if np.isnan(v) else f"{100 * v:.0f}" for v in row] for row in shares]
+    low = float(np.floor(10 * np.nanmin(shares, initial=1.0)) / 10)
+    drawn = Matrix(
+        rows=labels(systems),
+        columns=labels(f"{name} ({source[name]:,})" for name in order),
+        values=shares,
+        texts=texts,
+        ends=(low if low < 1 else 0.0, 1.0),
+        size=30,
+        legend="share kept",
+        numbers=True,
+        tip="{row} keeps {percent} of {column}",
+    )
+    return finish(
+        drawn.chart(),
+        "Entities kept by category, in percent",
+        ["systems from best to worst; in brackets: entities in the source"],
+    )
+
+
+#: The figures of ``compare``, the first of which is drawn where none is named; None: of segments.
+FIGURES: Mapping[str, Callable[[RankedSystems], Chart] | None] = {
+    "forest": forest, "pairwise": pairwise, "pairwise-alone": pairwise_alone, "density": None,
+    "differences": None, "wins": None, "ranks": ranks, "disagreement": disagreement,
+}  # fmt: skip

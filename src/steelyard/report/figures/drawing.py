@@ -34,7 +34,6 @@ _ATTRIBUTES = frozenset(
      "opacity", "text-anchor", "font-size", "font-weight", "font-style", "offset", "stop-color",
      "gradientUnits", "clip-path")
 )  # fmt: skip
-_SIZES = frozenset({"width", "height"})
 _DEFAULTS = frozenset(
     {("opacity", "1"), ("transform", "translate(0,0)"), ("font-weight", "normal")}
 )
@@ -120,7 +119,7 @@ def _attributes(tag: str, element: ET.Element, names: Mapping[str, str]) -> str:
             continue
         if local in _NUMBERS:
             kept[local] = _LONG.sub(lambda m: f"{float(m[0]):.2f}".rstrip("0").rstrip("."), value)
-        elif local in _ATTRIBUTES or (local in _SIZES and tag in ("rect", "svg")):
+        elif local in _ATTRIBUTES or (local in ("width", "height") and tag in ("rect", "svg")):
             kept[local] = _URL.sub(lambda m: f"url(#{names.get(m[1], '')})", value)
         elif local == "id":
             kept["id"] = names[value]

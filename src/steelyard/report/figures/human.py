@@ -13,23 +13,12 @@ from steelyard.report.figures import vega
 from steelyard.report.figures.panels import Intervals, interval_panel
 from steelyard.report.figures.vega import Chart, finish, label, labels, limited
 
-#: Names of the figures of ``human``; the first is drawn where none is named.
-FIGURES = ("ranking", "severity", "agreement", "rankings")
 _NORMAL = 1.959964  # standard errors to each side of a 95% interval
 
 
 def draw(name: str, result: HumanScores) -> Chart:
     """Draw one of :data:`FIGURES`."""
-    vega.chosen([name], FIGURES)
-    if name == "severity" and "raters" not in result.parts:
-        raise UsageError("figure 'severity': raters are not known")
-    made: dict[str, Callable[[], Chart]] = {
-        "ranking": lambda: ranking(result),
-        "severity": lambda: severity(result.parts["raters"].to_columns()),
-        "agreement": lambda: agreement(result.agreement),
-        "rankings": lambda: rankings(result),
-    }
-    return made[name]()
+    return vega.drawn(FIGURES, name, result)
 
 
 def ranking(result: HumanScores) -> Chart:
@@ -58,12 +47,15 @@ _TITLES = {
 }
 
 
-def severity(raters: Mapping[str, Sequence[Any]]) -> Chart:
-    """Draw how far each rater is above or below the others, and how well they agree.
+def severity(result: HumanScores) -> Chart:
+    """Draw how far each rater is above or below the others, and how well they agree."""
+    if "raters" not in result.parts:
+        raise UsageError("figure 'severity': raters are not known")
+    return draw_raters(result.parts["raters"].to_columns())
 
-    ``raters`` are columns: ``rater``, ``bias`` (mean difference to the others on the same outputs)
-    and ``r`` (correlation with them); or, of rankings, ``agree``.
-    """
+
+def draw_raters(raters: Mapping[str, Sequence[Any]]) -> Chart:
+    """Draw ``bias`` and ``r`` (or, of rankings, ``agree``) of each ``rater``, as columns."""
     columns = {
         name: np.array([np.nan if x is None else float(x) for x in raters[name]])
         for name in _TITLES
@@ -137,3 +129,12 @@ def rankings(result: HumanScores) -> Chart:
     pairs = facts["pairs"]
     text = f"of {pairs['n']:,} pairs, {facts['name']} separates {pairs['official']:,}, "
     return finish(chart, "Two rankings of the same ratings", [f"{text}our tests {pairs['ours']:,}"])
+
+
+#: The figures of ``human``; the first is drawn where none is named.
+FIGURES: Mapping[str, Callable[[HumanScores], Chart]] = {
+    "ranking": ranking,
+    "severity": severity,
+    "agreement": lambda result: agreement(result.agreement),
+    "rankings": rankings,
+}

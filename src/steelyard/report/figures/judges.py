@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-
 import numpy as np
 
 from steelyard.core.errors import UsageError
@@ -15,23 +13,13 @@ from steelyard.report.figures.vega import Chart, Row, amount, finish, label, lab
 from steelyard.stats.estimate import Estimate
 from steelyard.stats.prediction_powered.labels import worth_of_labels
 
-#: Names of the figures of ``judge``; the first is drawn where none is named.
-FIGURES = ("agreement", "gaps", "confusion", "bias", "labels")
 _Z = 1.959964
 _MOST = 6  # judges that have a panel of their own
 
 
 def draw(name: str, report: JudgeReport) -> Chart:
     """Draw one of :data:`FIGURES`."""
-    vega.chosen([name], FIGURES)
-    made: dict[str, Callable[[JudgeReport], Chart]] = {
-        "agreement": agreement,
-        "gaps": gaps,
-        "confusion": confusion,
-        "bias": bias,
-        "labels": label_curve,
-    }
-    return made[name](report)
+    return vega.drawn(FIGURES, name, report)
 
 
 def main_estimate(card: JudgeCard) -> Estimate:
@@ -181,3 +169,10 @@ def label_curve(report: JudgeReport) -> Chart:
         color=vega.colour("judge", names, vega.PALETTE),
     )
     return finish(chart, "What labels buy", ["with the verdicts on all rows, corrected by labels"])
+
+
+#: The figures of ``judge``; the first is drawn where none is named.
+FIGURES = {
+    "agreement": agreement, "gaps": gaps, "confusion": confusion, "bias": bias,
+    "labels": label_curve,
+}  # fmt: skip

@@ -41,9 +41,6 @@ from steelyard.stats.correlation import pearson
 from steelyard.stats.metametrics.accuracy import binarised_agreement, soft_agreement
 from steelyard.studies.distinct import same_values
 
-#: Names of the figures of ``meta``; the first is drawn where none is named.
-FIGURES = ("forest", "pvalues", "comparison", "side-by-side", "scatter")
-PROTOCOL_FIGURES = ("leaderboard", "comparison")  # of several sets together
 Standings = Mapping[str, tuple[float, int | None]]  # value and cluster of each metric
 _TIED = (vega.PINK, vega.ORANGE)  # in turn, so that neighbouring ties can be told apart
 
@@ -71,6 +68,13 @@ class MetaInput:
                 raise UsageError(f"no metric '{name}' with a value; {hint(name, every)}")
         return tuple(name for name in every if name in self.metrics) if self.metrics else every
 
+    @property
+    def metric(self) -> str:
+        """The best metric."""
+        if not self.best:
+            raise UsageError("no metric has a value: nothing to draw")
+        return self.best[0]
+
     def set_of(self, name: str) -> EvalSet:
         """The scores of the compared systems."""
         if self.es is None:
@@ -78,37 +82,22 @@ class MetaInput:
         return self.es.select(systems=self.result.systems)
 
     def data(self, name: str) -> Data:
-        """Oriented scores of the compared systems."""
-        return prepare(self.set_of(name), self.result.human, self.best, keep_references=True)[0]
+        """Oriented scores of the compared systems by people and the best metric."""
+        metric = [self.metric]
+        return prepare(self.set_of(name), self.result.human, metric, keep_references=True)[0]
 
 
 def draw(name: str, inputs: MetaInput) -> Chart:
     """Draw one of :data:`FIGURES`."""
-    vega.chosen([name], FIGURES)
-    if name == "forest":
-        return forest(inputs.result)
-    if name == "comparison":
-        return first_comparison(inputs.result, alpha=inputs.alpha)
-    if name == "side-by-side":
-        return side_by_side(inputs.result, alpha=inputs.alpha)
-    if not inputs.best:
-        raise UsageError(f"figure '{name}': no metric has a value")
-    return {"pvalues": _pvalues, "scatter": _scatter}[name](inputs)
+    return vega.drawn(FIGURES, name, inputs)
 
 
 def draw_protocol(name: str, result: BenchmarkResult, alpha: float = 0.05) -> Chart:
     """Draw one of :data:`PROTOCOL_FIGURES` of a leaderboard over several sets."""
-    if name not in PROTOCOL_FIGURES:
-        raise UsageError(f"no figure '{name}' of a protocol; {hint(name, PROTOCOL_FIGURES)}")
-    if name == "leaderboard":
-        return leaderboard(result)
-    if result.significance is None:
-        raise _no_tests(name)
-    standings = {row.metric: (row.average, row.rank) for row in result.standings}
-    return comparison(result.significance, standings, by="average", alpha=alpha)
+    return vega.drawn(PROTOCOL_FIGURES, name, result, alpha)
 
 
-def leaderboard(result: BenchmarkResult) -> Chart:
+def _leaderboard(result: BenchmarkResult, _: float) -> Chart:
     """Draw the average and the average rank of every metric over the tasks of a protocol."""
     names = labels(row.metric for row in result.standings)
     ranks = [row.rank for row in result.standings]
@@ -129,6 +118,13 @@ def leaderboard(result: BenchmarkResult) -> Chart:
     return finish(panels, label(result.title), [tested, partial, limited(len(names), "metrics")])
 
 
+def _compared_averages(result: BenchmarkResult, alpha: float) -> Chart:
+    if result.significance is None:
+        raise _no_tests("comparison")
+    standings = {row.metric: (row.average, row.rank) for row in result.standings}
+    return comparison(result.significance, standings, by="average", alpha=alpha)
+
+
 def _names(result: MetaEvaluation) -> list[str]:
     return list(dict.fromkeys(r.by for r in result.results))
 
@@ -142,8 +138,9 @@ def _size(result: MetaEvaluation) -> str:
     return f"human score {label(result.human)}: {size}"
 
 
-def forest(result: MetaEvaluation) -> Chart:
+def _forest(inputs: MetaInput) -> Chart:
     """Draw metrics with intervals under the first three meta-metrics, ordered by the first."""
+    result = inputs.result
     by_first = _names(result)[:3]
     order = [r.metric for r in _results(result, by_first[0])]
     names = labels(order)
@@ -171,7 +168,7 @@ def forest(result: MetaEvaluation) -> Chart:
 
 
 def _pvalues(inputs: MetaInput) -> Chart:
-    result, metric = inputs.result, inputs.best[0]
+    result, metric = inputs.result, inputs.metric
     es = inputs.set_of("pvalues")
     run = {} if result.provenance is None else result.provenance.options
     how = {"method": run.get("method", "exact"), "unit": run.get("unit", "segment")}
@@ -245,7 +242,7 @@ def _preference(p: Floats, *, soft: bool) -> Floats:
 
 def _scatter(inputs: MetaInput) -> Chart:
     panels = scatter_panels(inputs)
-    title = f"{label(inputs.best[0])} against people"
+    title = f"{label(inputs.metric)} against people"
     return finish(vega.beside(*panels, spacing=34, **vega.independent("color")), title)
 
 
@@ -254,7 +251,7 @@ def scatter_panels(inputs: MetaInput) -> list[Chart]:
 
     Scores are shown as they are, also where lower is better.
     """
-    data, metric, human = inputs.data("scatter"), inputs.best[0], inputs.result.human
+    data, metric, human = inputs.data("scatter"), inputs.metric, inputs.result.human
     signs = data.sign(human), data.sign(metric)
     lower = ["" if sign > 0 else ", lower is better" for sign in signs]
     titles = (f"people ({label(human)}{lower[0]})", f"{label(metric)}{lower[1]}")
@@ -285,10 +282,10 @@ def _no_tests(name: str) -> UsageError:
     return UsageError(f"figure '{name}' shows tests of metrics: add significance=True")
 
 
-def first_comparison(result: MetaEvaluation, *, alpha: float = 0.05) -> Chart:
+def _first_comparison(inputs: MetaInput) -> Chart:
     """Draw the tests by the first meta-metric that has any."""
-    for by, test in result.significance.items():
-        return comparison(test, _standings(result, by), by=by, alpha=alpha)
+    for by, test in inputs.result.significance.items():
+        return comparison(test, _standings(inputs.result, by), by=by, alpha=inputs.alpha)
     raise _no_tests("comparison")
 
 
@@ -311,13 +308,14 @@ def comparison(
     )
 
 
-def side_by_side(result: MetaEvaluation, *, alpha: float = 0.05, title: str = "") -> Chart:
+def _side_by_side(inputs: MetaInput) -> Chart:
     """Draw the tests by the first two meta-metrics beside each other, equal values marked.
 
     This is Figure 4 of the SPA paper for any data. Each panel has its own order, best first.
     Metrics with the same value have a coloured field on the diagonal, in another colour than the
     next such group.
     """
+    result = inputs.result
     tested = list(result.significance.items())[:2]
     if not tested:
         raise _no_tests("side-by-side")
@@ -327,7 +325,7 @@ def side_by_side(result: MetaEvaluation, *, alpha: float = 0.05, title: str = ""
         )
     panels = []
     for by, test in tested:
-        panel = _Panel.of(test, _standings(result, by), alpha)
+        panel = _Panel.of(test, _standings(result, by), inputs.alpha)
         values = same_values([r for r in _results(result, by) if r.metric in test.metrics])
         clusters = plural(panel.clusters, "cluster")
         text = f"{by}: {plural(len(values), 'distinct value')}, {panel.size}, {clusters}"
@@ -337,7 +335,7 @@ def side_by_side(result: MetaEvaluation, *, alpha: float = 0.05, title: str = ""
     sizes = [(result.n_systems, "system"), (result.n_segments, "segment"), (len(metrics), "metric")]
     return finish(
         vega.beside(*panels, spacing=30),
-        title or f"Metrics against metrics by {tested[0][0]} and by {tested[1][0]}",
+        f"Metrics against metrics by {tested[0][0]} and by {tested[1][0]}",
         [
             f"{', '.join(plural(n, noun) for n, noun in sizes)} {_how(tested[0][1])}",
             "a line between clusters; on the diagonal: = metrics with the same value",
@@ -443,3 +441,11 @@ class _Panel:
                 layers.append(mark("rect", at, look={"color": fill}, **axes))
                 layers.append(mark("text", at, look={"text": "=", "color": vega.INK}, **axes))
         return layers
+
+
+#: The figures of ``meta``; the first is drawn where none is named.
+FIGURES = {
+    "forest": _forest, "pvalues": _pvalues, "comparison": _first_comparison,
+    "side-by-side": _side_by_side, "scatter": _scatter,
+}  # fmt: skip
+PROTOCOL_FIGURES = {"leaderboard": _leaderboard, "comparison": _compared_averages}

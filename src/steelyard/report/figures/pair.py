@@ -11,7 +11,7 @@ from steelyard.comparison.results import SENTENCES
 from steelyard.core.errors import UsageError, hint
 from steelyard.core.text import plural
 from steelyard.report.figures import vega
-from steelyard.report.figures.panels import Matrix, cell_size, heat, histogram
+from steelyard.report.figures.panels import Matrix, cell_size, heat
 from steelyard.report.figures.vega import (
     Chart,
     Row,
@@ -34,7 +34,6 @@ _LINES = (
     {"color": vega.RED, "strokeWidth": 1.8},
     {"color": vega.GREEN, "strokeWidth": 1.8, "strokeDash": [5, 3]},
 )
-_LEGEND = "means (solid) and medians (dashed)"
 
 
 def draw_pair(
@@ -139,20 +138,17 @@ def density(
             mark("rule", at, look=look, y=y),
             mark("point", at, tip=True, look=point, x=x, y=y),
         ]
-    centre = {"layer": layers, "width": _SIDE, "height": _SIDE}
-    upright = histogram(b, edges, upright=True, length=_SIDE)
-    above_it = histogram(a, edges, upright=False, length=_SIDE)
-    whole = {"vconcat": [above_it, vega.beside(centre, upright, spacing=6)], "spacing": 6}
     ties = len(a) - above - below
     counts = f"{second} is higher on {above:,} segments, {first} on {below:,}, {ties:,} ties"
     better = 1 if higher_is_better else -1
     arrow = "" if higher_is_better else "; lower is better"
     return finish(
-        whole,
+        {"layer": layers, "width": _SIDE, "height": _SIDE},
         f"{first} against {second}, segment by segment",
         [
             f"{counts}; the half-plane with more segments is shaded{arrow}",
-            f"lines: {_LEGEND}; {_verdicts(middles, above - below, first, second, better)}",
+            "lines: means (solid) and medians (dashed); "
+            + _verdicts(middles, above - below, first, second, better),
         ],
     )
 

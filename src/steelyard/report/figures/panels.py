@@ -15,7 +15,6 @@ from steelyard.stats.arrays import Floats
 
 _CHARACTER = 6.2  # pixels that a character of a label takes, at most
 _LINE = 13  # pixels that a label is high
-_MARGIN = 46  # pixels that a marginal histogram is high
 _BARE = {"ticks": False, "domain": False}  # an axis of names alone
 
 
@@ -300,19 +299,3 @@ def heat(
         y2={"field": "y2"},
         color={"field": "n", "type": "quantitative", "scale": scale, "legend": below},
     )
-
-
-def histogram(values: Floats, edges: Floats, *, upright: bool, length: int) -> Chart:
-    """Draw a marginal histogram without axes: above a plot, or upright at its side."""
-    counts, _ = np.histogram(values, bins=edges)
-    ends = [number(edge) for edge in edges]
-    rows = [{"from": a, "to": b, "n": int(n)} for (a, b), n in zip(pairwise(ends), counts,
-                                                                   strict=True)]  # fmt: skip
-    along = amount("from", domain=(ends[0], ends[-1]), axis=None)
-    count = {"field": "n", "type": "quantitative", "axis": None}
-    along_axis, count_axis = ("y", "x") if upright else ("x", "y")
-    channels: Chart = {along_axis: along, f"{along_axis}2": {"field": "to"},
-                count_axis: count, f"{count_axis}2": {"datum": 0}}  # fmt: skip
-    look = {"color": vega.FAINT, "stroke": "white", "strokeWidth": 0.5}
-    size = (_MARGIN, length) if upright else (length, _MARGIN)
-    return {**mark("rect", rows, look=look, **channels), "width": size[0], "height": size[1]}

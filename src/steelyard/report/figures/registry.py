@@ -119,9 +119,9 @@ def _of_module(name: str, result: Any) -> Kinds:
 
 
 def _of_entities(result: KobeReport) -> Kinds:
-    from steelyard.report.figures import entities
+    from steelyard.report.figures import comparison
 
-    return {"categories": lambda: entities.categories(*result.category_counts())}
+    return {"categories": lambda: comparison.categories(*result.category_counts())}
 
 
 def _of_study(result: Study) -> Kinds:

@@ -9,7 +9,7 @@ for: on hover, on focus, and to a screen reader.
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from functools import cache
 from typing import Any
 
@@ -34,23 +34,6 @@ BLUE, RED, GREEN, PINK, ORANGE, SKY, GREY, YELLOW = PALETTE
 INK, FAINT = "#222222", "#DDDDDD"
 DIVERGING = ("#A6480A", "#E8A66A", "#F7F7F7", "#7FB3D9", "#0A5A94")  # bad, even, good
 SEQUENTIAL = ("#F2F7FB", "#9CC5E3", "#3A88BF", "#083D6B")
-
-#: Other names that people have for figures, each with those that may be meant.
-OTHER_NAMES = {
-    **dict.fromkeys(
-        ("bar", "bars", "barplot", "intervals", "errorbars", "ci", "means"),
-        ("forest", "ranking", "leaderboard", "agreement"),
-    ),
-    **dict.fromkeys(
-        ("heatmap", "matrix", "pairs", "p-values", "significance"),
-        ("pairwise", "pvalues", "comparison", "confusion"),
-    ),
-    **dict.fromkeys(("scatterplot", "points", "correlation"), ("scatter", "density")),
-    **dict.fromkeys(("histogram", "hist", "distribution", "violin", "box"), ("differences",)),
-    **dict.fromkeys(("win-rate", "battles"), ("wins",)),
-    **dict.fromkeys(("rank", "places"), ("ranks", "ranking")),
-    **dict.fromkeys(("raters", "strictness"), ("severity",)),
-}
 
 MOST = 60  # systems or metrics that one figure shows; the rest would be a blur
 _LONGEST = 36  # characters of a name
@@ -181,14 +164,16 @@ def chosen(names: Sequence[str], known: Iterable[str]) -> tuple[str, ...]:
     ('wins',)
     """
     every = tuple(known)
-    also = {
-        word: name for name in reversed(every) for word, means in OTHER_NAMES.items()
-        if name in means
-    }  # fmt: skip
     for name in names:
         if name not in every:
-            raise UsageError(f"no figure '{name}'; {hint(name, every, also)}")
+            raise UsageError(f"no figure '{name}'; {hint(name, every)}")
     return tuple(dict.fromkeys(names))
+
+
+def drawn(figures: Mapping[str, Callable[..., Chart]], name: str, *inputs: Any) -> Chart:
+    """Draw the figure of this name."""
+    chosen([name], figures)
+    return figures[name](*inputs)
 
 
 def bins(values: Floats, most: int = 48, least: int = 8) -> Floats:
