@@ -20,7 +20,8 @@ from hypothesis.extra.numpy import arrays
 from steelyard.cli.main import run
 from steelyard.core.table import dumps
 from steelyard.reproduction import peyrard2021
-from steelyard.reproduction.aspublished import (
+from steelyard.reproduction.paired_frames import find_frames
+from steelyard.reproduction.paired_rules import (
     elo_by_pairs,
     first_of_tied,
     order_as_published,
@@ -30,16 +31,14 @@ from steelyard.reproduction.aspublished import (
     trueskill_by_pairs,
     unstable_order,
 )
-from steelyard.reproduction.evalframes import find_frames
 from steelyard.reproduction.peyrard2021 import (
     PAPER,
-    Overturned,
     overturned_pairs,
     reproduce_paired,
     sample_means,
 )
+from steelyard.reproduction.places import Places
 from steelyard.reproduction.reproduction import VERDICTS, Reproduction, Row
-from steelyard.reproduction.search import Places
 from steelyard.stats.strength.bradleyterry import bradley_terry
 from steelyard.stats.strength.sequential import EloOptions, TrueSkillOptions, battles_in_time
 from steelyard.stats.strength.wins import score_battles, win_counts
@@ -420,15 +419,15 @@ def test_against_fits_of_three(scores):
             triples += 1
             turned += bool(ranks[0] > ranks[1])
             level += bool(ranks[0] == ranks[1])
-    assert overturned_pairs(half_wins(scores)) == Overturned(triples, turned, level)
+    assert overturned_pairs(half_wins(scores)) == (triples, turned, level)
 
 
 def test_the_example_of_the_paper():
     """B beats A; with C, which makes a cycle, all are equal. As printed, C is no cycle."""
     a, b, cycle, as_printed = [1.0, 2, 3], [2.0, 3, 1], [3.0, 1, 2], [3.0, 2, 1]
-    assert overturned_pairs(half_wins([a, b, cycle])) == Overturned(3, 0, 3)
-    assert overturned_pairs(half_wins([a, b, as_printed])) == Overturned(1, 0, 0)
-    assert overturned_pairs(half_wins([a, b])) == Overturned(0, 0, 0)
+    assert overturned_pairs(half_wins([a, b, cycle])) == (3, 0, 3)
+    assert overturned_pairs(half_wins([a, b, as_printed])) == (1, 0, 0)
+    assert overturned_pairs(half_wins([a, b])) == (0, 0, 0)
 
 
 CELLS = st.sampled_from([float("nan"), 0.0, 1.0, 2.0, 3.0])

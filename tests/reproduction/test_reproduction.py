@@ -15,7 +15,7 @@ from hypothesis import strategies as st
 from steelyard.cli.main import run
 from steelyard.formats.load import load
 from steelyard.reproduction import peyrard2021, thompson2024
-from steelyard.reproduction.evalframes import Frames
+from steelyard.reproduction.paired_frames import Frames
 from steelyard.reproduction.peyrard2021 import table3_rows
 from steelyard.reproduction.reproduction import (
     ERRORS,

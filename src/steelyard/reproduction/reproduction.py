@@ -52,13 +52,7 @@ class Ours(NamedTuple):
 
 
 def printed(decimals: int) -> float:
-    """Give half a unit of the last decimal that is printed.
-
-    Examples
-    --------
-    >>> printed(2)
-    0.005
-    """
+    """Return half a unit of the last decimal that is printed."""
     return float(f"5e-{decimals + 1}")
 
 
@@ -127,20 +121,6 @@ class Row(Record):
 
         Numbers are equal if they differ by no more than the ``tolerance``, and within sampling
         error if standard errors of the difference make up for the rest.
-
-        Examples
-        --------
-        >>> Row.judge("Table 1, x", 0.40, 0.404, printed(2)).verdict
-        'equal'
-        >>> Row.judge("Table 1, x", 0.40, Ours(0.41, error=0.01), printed(2)).verdict
-        'within sampling error'
-        >>> Row.judge("Table 1, x", 0.40, 0.41, printed(2), "other data").note
-        'other data'
-        >>> Row.judge("Table 1, x", 0.40, "no data", printed(2)).verdict
-        'not at hand'
-        >>> row = Row.judge("Table 1, x", 0.40, Ours(0.5, "of 2020", other_data=True))
-        >>> row.verdict, row.ours, row.match
-        ('not at hand', 0.5, None)
         """
         if not isinstance(ours, Ours):
             ours = Ours(ours)
@@ -181,15 +161,6 @@ class Row(Record):
         None says that the data can't tell. If it is that a difference is above zero, ``interval``
         is its 95% interval: what holds, but with zero in the interval, holds within sampling error
         only. ``other_data`` is that of :class:`Ours`.
-
-        Examples
-        --------
-        >>> Row.claim("Figure 2, it rises", holds=False, reason="it falls").ours
-        'no'
-        >>> Row.claim("Figure 2, it rises", holds=True, reason="it falls", interval=(-1, 3)).verdict
-        'within sampling error'
-        >>> Row.claim("Figure 2, it rises", holds=None, reason="it falls").note
-        'undefined on the data at hand'
         """
         if holds is None:
             return cls.absent(what, "yes", _UNDEFINED)
@@ -213,12 +184,6 @@ def compare(
     A table has ``rows`` (a figure each, or as many as it has ``columns``; nan is a cell without a
     figure), says in ``what`` how its figures are called, and may have a ``tolerance`` and a
     ``note``, which is the reason why figures differ. ``names`` are further words of ``what``.
-
-    Examples
-    --------
-    >>> table = {"what": "Table 1, {row}", "rows": {"a": 1, "b": 2}}
-    >>> [(row.what, row.verdict) for row in compare(table, lambda row, column: 1.0)]
-    [('Table 1, a', 'equal'), ('Table 1, b', 'differs')]
     """
     for what, row, column, value in cells(table, **names):
         figure = ours(row, column)
