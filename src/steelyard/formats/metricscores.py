@@ -213,9 +213,9 @@ def sacrebleu_scores(log: Log) -> Iterator[Row]:
             if not _SACREBLEU.fullmatch(metric):
                 record.fail(f"'{metric}' is no metric of sacreBLEU (BLEU, chrF2, TER)")
             is_object = isinstance(record.get(metric), dict)
-            held = record.object(metric) if is_object else record
-            key = metric if metric in held.values else "score"
-            score = held.number(key, words=not is_object and key == metric)
+            fields = record.object(metric) if is_object else record
+            key = metric if metric in fields.values else "score"
+            score = fields.number(key, words=not is_object and key == metric)
             log.facts[metric] = BETTER_LOW if metric == "TER" else BETTER_HIGH
             yield log.row(record, system=system, metric=metric, score=score)
 

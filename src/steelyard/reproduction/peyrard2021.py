@@ -106,13 +106,16 @@ def _parts(
 def measure_as_published(sets: Mapping[str, Sequence[Setup]]) -> dict[str, Floats]:
     """Compare the five rankings of the authors' code, by its own rule: a row for every setup."""
     rules = Rules(top_sets=top_as_published, differ=order_as_published)
-    return {name: measure(rank_as_published(_stack(own)), rules) for name, own in sets.items()}
+    return {
+        name: measure(rank_as_published(np.stack([s.scores for s in setups])), rules)
+        for name, setups in sets.items()
+    }
 
 
 def _figure1_rows(scores: Mapping[str, list[float]]) -> Iterator[Row]:
     """Three systems with one mean; the median prefers A, Bradley-Terry prefers B and C."""
-    table = {name: np.array(own, dtype=np.float64) for name, own in scores.items()}
-    means = {name: float(own.mean()) for name, own in table.items()}
+    table = {name: np.array(row, dtype=np.float64) for name, row in scores.items()}
+    means = {name: float(row.mean()) for name, row in table.items()}
     equal = "equal" if len(set(means.values())) == 1 else str(means)
     yield Row.judge("Figure 1, means of A B C", "equal", equal)
     a, b = row_medians(np.stack([table["A"], table["B"]]))
@@ -196,10 +199,6 @@ def _simulated(*numbers: Any) -> Ours:
     return Ours(tau, reason, error=(high - low) / (2 * 1.96) * math.sqrt(1 + 1 / 3))
 
 
-def _stack(setups: Sequence[Setup]) -> Floats:
-    return np.stack([setup.scores for setup in setups])
-
-
 def _means(measured: Iterable[Floats]) -> dict[tuple[str, str], float]:
     """Means over setups by pair of rankings and measure, leaving out what is undefined."""
     every = [*measured]
@@ -222,11 +221,11 @@ def _table_rows(
 ) -> Iterator[Row]:
     """Tables 1 and 4, whose first three rows are those of Table 1."""
     means = _means(measured.values())
+    ours = _of_subset(frames, lambda row, column: means[row, column])
     first, fourth = published["table1"], published["table4"]
+    yield from compare(first, ours, title="Table 1")
     both = {**fourth, "rows": {**first["rows"], **fourth["rows"]}}
-    for title, table in (("Table 1", first), ("Table 4", both)):
-        ours = _of_subset(frames, lambda row, column: means[row, column])
-        yield from compare(table, ours, title=title)
+    yield from compare(both, ours, title="Table 4")
 
 
 def _code_rows(
@@ -264,16 +263,16 @@ def _pairformance_rows(published: Mapping[str, Any], frames: Frames) -> Iterator
         "the paper's tool never ends: two systems that win nothing and always tie with each other "
         "are 0 / 0 in its iteration; here they are named, and the others ranked"
     )
-    known = {setup.score: setup for setup in frames.of([published["set"]])}
+    setups = {setup.score: setup for setup in frames.of([published["set"]])}
     missing = frames.absent([published["set"]]) or "no scores of this metric"
     for metric in published["metrics"]:
         what = f"Pairformance, {published['set']} {metric}, ties dropped"
-        if metric not in known:
+        if metric not in setups:
             yield Row.absent(what, published["outcome"], missing)
             continue
-        counts = win_counts(known[metric].scores)
+        counts = win_counts(setups[metric].scores)
         fit = bradley_terry(counts.wins, counts.ties, ties_as="drop")
-        ours = "; ".join(connection_warnings(fit, known[metric].systems)) or "all are ranked"
+        ours = "; ".join(connection_warnings(fit, setups[metric].systems)) or "all are ranked"
         yield Row(what, published["outcome"], ours, FAULT, note)
 
 

@@ -114,13 +114,13 @@ def _count_scores(es: EvalSet, human: str, where: str) -> _Counted:
     }
     if names["ties of EED"] is None and es.outputs and es.references:
         es, names["ties of EED"] = with_eed(es), "eed"
-    known = {what: name for what, name in names.items() if name is not None}
-    pairs = pairs_of_scores(es, human, [*known.values()])
+    metrics = {what: name for what, name in names.items() if name is not None}
+    pairs = pairs_of_scores(es, human, [*metrics.values()])
     kept = pairs.at_least(THRESHOLD)
     ours = {"pairs, in thousands": round(int(kept.sum()) / 1000)}
     if pairs.identical is not None:
         ours["identical sentences"] = int((pairs.identical & kept).sum())
-    for what, name in known.items():
+    for what, name in metrics.items():
         ours[what] = int(((pairs.metric_gap[name] == 0) & kept).sum())
     reason = f"all {es.n_systems} machine translations of {where} take part"
     return _Counted(ours, reason, f"{int(kept.sum()):,} pairs", es.inputs)
@@ -238,10 +238,10 @@ def _pairs_of_year(
     places: Places, year: str
 ) -> Iterator[tuple[Pairs, tuple[Path | InputFile, ...]]]:
     """Yield the pairs of tables, else of every direction from or into English with raw scores."""
-    found = [path for name in TABLES.get(year, ()) if (path := places.file(name)) is not None]
-    yield from ((machine_pairs(path), (path,)) for path in found)
+    tables = [path for name in TABLES.get(year, ()) if (path := places.file(name)) is not None]
+    yield from ((machine_pairs(path), (path,)) for path in tables)
     folder = places.folder(year, f"{PACKAGE}/{year}", holds=mtme.recognise)
-    for lp in () if found or folder is None else mtme.language_pairs(folder):
+    for lp in () if tables or folder is None else mtme.language_pairs(folder):
         if "en" in lp.split("-"):
             es = load(folder, lp=lp)
             human = raw_scores(es)

@@ -76,8 +76,8 @@ def reproduce_spa(
     """Compare the paper's figures with ours, set by set, as far as ``data`` holds them."""
     published, places = PAPER.figures(), Places.of(data)
     loaded = {name: _load_set(places, name) for name in SETS}
-    sets = {name: held for name, held in loaded.items() if isinstance(held, MqmSet)}
-    missing = {name: held for name, held in loaded.items() if isinstance(held, str)}
+    sets = {name: mqm_set for name, mqm_set in loaded.items() if isinstance(mqm_set, MqmSet)}
+    missing = {name: reason for name, reason in loaded.items() if isinstance(reason, str)}
     rows = list(_arithmetic_rows(published))
     steps = (_table1, _figure2, _figure3)
     done, total = 0, len(steps) * max(len(sets), 1)
@@ -268,11 +268,11 @@ def _absent(name: str, published: Mapping[str, Any], reason: str) -> Iterator[Ro
         yield Row.absent(f"Figure 3, {name}: SPA has the narrower interval", "yes", reason)
 
 
-def _ties_rows(published: Mapping[str, Any], held: MqmSet | str) -> Iterator[Row]:
+def _ties_rows(published: Mapping[str, Any], loaded: MqmSet | str) -> Iterator[Row]:
     """PA of the metrics of one set: best, worst, and who ties."""
     ours: dict[str, float] = {}
-    if isinstance(held, MqmSet):
-        (results,) = open_runs(held.es, HUMAN, "pa", DistinctOptions()).results
+    if isinstance(loaded, MqmSet):
+        (results,) = open_runs(loaded.es, HUMAN, "pa", DistinctOptions()).results
         values = [result.value for result in results if not np.isnan(result.value)]
         sizes = sorted(map(len, same_values(results)), reverse=True)
         ours = {
@@ -283,5 +283,5 @@ def _ties_rows(published: Mapping[str, Any], held: MqmSet | str) -> Iterator[Row
         }
     for section in ("section43", "ties"):
         yield from compare(
-            published[section], lambda what, _: held if isinstance(held, str) else ours[what]
+            published[section], lambda what, _: loaded if isinstance(loaded, str) else ours[what]
         )
