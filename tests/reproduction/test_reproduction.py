@@ -15,7 +15,7 @@ from hypothesis import strategies as st
 from steelyard.cli.main import run
 from steelyard.formats.load import load
 from steelyard.reproduction import peyrard2021, thompson2024
-from steelyard.reproduction.evalframes import Frames
+from steelyard.reproduction.paired_frames import Frames
 from steelyard.reproduction.peyrard2021 import table3_rows
 from steelyard.reproduction.reproduction import (
     ERRORS,
@@ -154,18 +154,36 @@ def test_the_summary_counts_by_each_word():
     assert "Table 2, f  0.400      0.700" in text
 
 
-@pytest.mark.parametrize("paper", ["kobe", "spa", "ties"])
-def test_rows_of_the_command(paper, tmp_path, capsys):
-    """The paired paper has a test of its own, which its simulation makes long."""
+@pytest.mark.parametrize(
+    ("paper", "n_known", "n_warnings"), [("kobe", 4, 2), ("spa", 3, 6), ("ties", 5 * 9 + 4, 7)]
+)
+def test_without_data_everything_is_listed(paper, n_known, n_warnings, tmp_path, capsys):
+    """What follows from the printed figures is compared. The paired paper has a test of its own."""
     assert run(["reproduce", paper, "--data", str(tmp_path), "--json", "--quiet"]) == 0
     found = json.loads(capsys.readouterr().out)
+    check_rows(found["rows"])
     assert sum(found["counts"].values()) == len(found["rows"])
+    assert sum(row["match"] is not None for row in found["rows"]) == n_known
+    assert len(found["warnings"]) == n_warnings
+    assert all(w.endswith("figures that need it are not compared") for w in found["warnings"])
     for row in found["rows"]:
-        assert row["verdict"] in VERDICTS
+        if row["match"] is None:
+            assert (row["ours"], bool(row["note"])) == (None, True)
+
+
+def check_rows(rows):
+    """What holds of the rows of any paper."""
+    assert len({row["what"] for row in rows}) == len(rows)
+    for row in rows:
+        assert list(row) == ["what", "published", "ours", "match", "note", "verdict", "tolerance",
+                             "error"]  # fmt: skip
         others = {"paper at fault": False, "differs": False, "not at hand": None}
+        assert row["verdict"] in VERDICTS
         assert row["match"] is others.get(row["verdict"], True)
+        assert row["match"] is True or row["note"]
+        assert row["match"] is None or row["ours"] is not None
         if isinstance(row["published"], float) and row["ours"] is not None:
-            assert row["tolerance"] is not None
+            assert row["tolerance"] is not None or row["match"] is None
 
 
 METRICS = ("S3_pyr", "S3_resp", "ROUGE_WE_1", "ROUGE_WE_2", "JS_1", "JS_2", "ROUGE_L", "ROUGE_1",
@@ -218,12 +236,8 @@ def test_whole_papers_on_made_up_data(made_up, paper, capsys):
     first = capsys.readouterr().out
     found = json.loads(first)
     assert found["warnings"] == []
-    rows = {row["what"]: row for row in found["rows"]}
-    assert len(rows) == len(found["rows"])
-    for row in rows.values():
-        assert row["match"] is None or row["ours"] is not None
-        assert row["match"] is True or row["note"]
-    drawn = [row for row in rows.values() if row["error"] is not None]
+    check_rows(found["rows"])
+    drawn = [row for row in found["rows"] if row["error"] is not None]
     assert len(drawn) > 20
     for row in drawn:
         if row["tolerance"] is not None:

@@ -170,15 +170,6 @@ def test_decided_pairs_on_the_command_line(made_up, capsys):
         assert message in capsys.readouterr().err
 
 
-def test_the_paper_without_data(tmp_path):
-    found = reproduce_ties(tmp_path)
-    known = [row for row in found.rows if row.match is not None]
-    assert all(row.match for row in known)
-    assert len(known) == 5 * 9 + 4
-    assert all(row.note for row in found.rows if row.match is None)
-    assert len(found.warnings) == 7
-
-
 def wmt19(lp, seed, *, named="wmt-raw", scale=1.0):
     """Five machines and the reference as a system, raw scores, and outputs that are often alike."""
     rng = np.random.default_rng(seed)

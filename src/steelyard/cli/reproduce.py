@@ -61,7 +61,7 @@ def reproduce(
     at hand (nothing is printed, or the paper's data are not here; ours is shown where other data
     give one). "match" in the JSON is true, true, false, false, null.
     """
-    from steelyard.reproduction.search import Places
+    from steelyard.reproduction.places import Places
 
     plots = wanted_figures(plot, output, PLOTS)
     places = Places.of(data or None)

@@ -13,11 +13,8 @@ from functools import partial
 from typing import Any, NamedTuple
 
 from steelyard.core.text import plural
-from steelyard.data.judgements import BattleLog
-from steelyard.formats import reshape
-from steelyard.formats.cells import parse_number
+from steelyard.formats import reshape, tables
 from steelyard.formats.foreign import BETTER_HIGH, Log, Row, foreign
-from steelyard.formats.format import ForeignTable
 from steelyard.formats.judged import battles
 from steelyard.formats.rawtable import RawTable
 from steelyard.formats.reshape import spread
@@ -163,18 +160,18 @@ _LABELS = {"A>>B": (1.0, _CLEAR), "A>B": (1.0, 1.0), "A=B": (0.5, 1.0), "B>A": (
            "B<A": (1.0, 1.0), "B<<A": (1.0, _CLEAR)}  # fmt: skip
 
 
-def _games(record: Record) -> list[tuple[float, float] | None]:
+def _games(record: Record) -> list[tuple[float | None, float]]:
     """Return the model's outcome and weight in both games; in the first the baseline is A."""
     games = record.list("games")
     if len(games) != 2:
         record.fail(f"'games' has {plural(len(games), 'game')}, expected 2")
-    outcomes: list[tuple[float, float] | None] = []
+    outcomes: list[tuple[float | None, float]] = []
     for index, game in enumerate(games):
         if not isinstance(game, dict | None):
             record.wrong(f"games[{index}]", "an object or null", game)
         fields = replace(record, values=game or {}, place=f"games[{index}].")
         if fields.get("score") is None:
-            outcomes.append(None)
+            outcomes.append((None, 1.0))
             continue
         outcome, weight = _LABELS[fields.choice("score", _LABELS)]
         outcomes.append((outcome if index else 1 - outcome, weight))
@@ -206,29 +203,28 @@ def arena_hard_judgments(log: Log) -> Iterator[Row]:
     for record in log.records():
         is_new, games = "uid" in record.values, _games(record)
         item = record.name("uid" if is_new else "question_id")
-        names_baseline = record.get("baseline") is not None
-        if not names_baseline and len(log.notes) == 1:
+        baseline = BASELINE if record.get("baseline") is None else record.name("baseline")
+        if record.get("baseline") is None and len(log.notes) == 1:
             log.notes.append(f"the files do not name the baseline: it is called '{BASELINE}'")
         remark = "of items of which a game has no verdict" if is_new else "without a verdict"
-        unread = (None if game is None else "no verdict" for game in record.elements("games"))
-        shown = [
-            word if game is None else WORDS[game[0]]
-            for game, word in zip(games, unread, strict=True)
+        is_incomplete = any(outcome is None for outcome, _ in games)
+        words = [
+            WORDS[outcome] if outcome is not None else None if game is None else "no verdict"
+            for game, (outcome, _) in zip(record.list("games"), games, strict=True)
         ]
-        for game, words in zip(games, (shown[::-1], (None, None)), strict=True):  # said once
-            outcome, weight = game or (None, 1.0)
-            is_void = game is None or (is_new and None in games)
+        for (outcome, weight), shown in zip(games, (words[::-1], (None, None)), strict=True):
+            is_void = is_incomplete if is_new else outcome is None
             yield _battle(
                 log,
                 record,
                 Verdict(None, ("game", remark)) if is_void else Verdict(outcome),
                 left=record.name("model"),
-                right=record.name("baseline") if names_baseline else BASELINE,
+                right=baseline,
                 weight=weight,
                 unit=item,
                 judge=judge_of(record),
                 category=record.text("category"),
-                **dict(zip(OF_VERDICTS, (item, *words), strict=True)),
+                **dict(zip(OF_VERDICTS, (item, *shown), strict=True)),  # in the first row
             )
 
 
@@ -277,33 +273,36 @@ def chatbot_arena_votes(log: Log) -> Iterator[Row]:
 _WINNERS = ("winner_model_a", "winner_model_b", "winner_tie")
 
 
-def _kaggle(table: RawTable) -> RawTable:
-    outcomes = []
-    for row, cells in enumerate(zip(*(table.columns[name] for name in _WINNERS), strict=True)):
-        numbers = [parse_number(cell) for cell in cells]
-        if sorted(-1.0 if n is None else n for n in numbers) != [0.0, 0.0, 1.0]:
-            pairs = zip(_WINNERS, cells, strict=True)
-            shown = ", ".join(f"{name} {str(cell)[:40]!r}" for name, cell in pairs)
-            table.fail(f"{shown}: expected one of them to be 1, and the others 0", row)
-        outcomes.append((1.0, 0.0, 0.5)[numbers.index(1.0)])
-    unit = next((name for name in ("prompt", "id") if name in table), None)
-    names = {"left": "model_a", "right": "model_b"} | ({} if unit is None else {"unit": unit})
-    columns: dict[str, Any] = {role: table.columns[name] for role, name in names.items()}
-    names[OUTCOME] = ", ".join(_WINNERS)
-    return replace(table, columns=columns | {OUTCOME: outcomes}, given=names)
-
-
-kaggle_votes = ForeignTable(
-    name="Chatbot Arena Kaggle votes",
-    gives=BattleLog,
+@foreign(
+    "Chatbot Arena Kaggle votes",
+    _VOTES,
+    empty="holds no battle",
+    names={"left": "model_a", "right": "model_b", OUTCOME: ", ".join(_WINNERS)},
+    looks=("text",),
+    recognise=lambda view: {"model_a", "model_b", *_WINNERS} <= set(view.names),
+    files=("*.csv",),
     known_by="columns model_a, model_b, winner_model_a, winner_model_b, winner_tie",
     example="id,model_a,model_b,prompt,winner_model_a,winner_model_b,winner_tie\n"
     "1,A,B,What is 1+1?,1,0,0\n",
     example_name="train.csv",
-    marks=(".model_a .model_b .winner_model_a .winner_model_b .winner_tie",),
-    unfold=_kaggle,
-    becomes=battles.FORMAT,
 )
+def kaggle_votes(log: Log) -> Iterator[Row]:
+    """Yield a row per vote; the prompt is the unit."""
+    table = tables.read(log.view.path, is_text=lambda _: True)
+    log.names["unit"] = unit = "prompt" if "prompt" in table else "id"
+    for row, cells in enumerate(zip(*table.columns.values(), strict=True)):
+        record = Record(log.view, table.line(row), dict(zip(table.columns, cells, strict=True)))
+        winners = [record.number(name, words=True) for name in _WINNERS]
+        if sorted(winners, key=bool) != [0, 0, 1]:
+            record.fail(f"expected 1 in one of {', '.join(_WINNERS)}, and 0 in the others")
+        yield _battle(
+            log,
+            record,
+            Verdict((1.0, 0.0, 0.5)[winners.index(1)]),
+            left=record.name("model_a"),
+            right=record.name("model_b"),
+            unit=record.optional_name(unit),
+        )
 
 
 @foreign(

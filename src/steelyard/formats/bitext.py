@@ -10,10 +10,10 @@ from __future__ import annotations
 
 import gzip
 import re
-from collections import Counter
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from html import escape
+from itertools import accumulate
 from pathlib import Path
 from typing import Any, NamedTuple, NoReturn
 from xml.parsers import expat
@@ -23,7 +23,6 @@ from steelyard.core.text import listed, plural
 from steelyard.formats import columns as roles
 from steelyard.formats import files, tables
 from steelyard.formats.cells import is_gap, label
-from steelyard.formats.files import on_disk
 from steelyard.formats.format import SetFormat
 from steelyard.formats.rawtable import RawTable
 from steelyard.formats.view import FileView
@@ -38,19 +37,28 @@ _NO_LANGUAGE = frozenset(
 _SOURCE = (*roles.SOURCE, *roles.ALSO["source"], "source_term")
 _TARGET = ("target", "tgt", "translation", "target_text", "tgt_text", "target_segment", "mt",
            *roles.OUTPUT, "hypothesis", "target_term")  # fmt: skip
-#: Inline elements that stand for native code, and those that are nothing but marks.
-_CODES = frozenset(("ph", "bpt", "ept", "it", "ut", "x", "bx", "ex", "sc", "ec"))
-_MARKS = frozenset(("mrk", "sm", "em", "hi", "sub"))
-_DEEPEST = 200  # elements in each other
 _SOURCE_LANGUAGE = ("src_lang", "source_lang", "source_language", "srclang")
 _TARGET_LANGUAGE = ("tgt_lang", "target_lang", "target_language", "tgtlang", "trg_lang")
 
 
 class _NotePlace(NamedTuple):
-    """Where notes on a segment go in the bytes of its file, and how they are written there."""
+    """Where notes go in the bytes of a file: templates of a note, and of all notes together."""
 
     at: int
-    written: Callable[[Sequence[str]], bytes]
+    note: str
+    group: str
+    encoding: str
+    is_xml: bool
+
+    def written(self, notes: Sequence[str]) -> bytes:
+        """Return the bytes of some notes."""
+        texts = (_UNPRINTABLE.sub("\ufffd", note) for note in notes)
+        safe = (escape(t, quote=False) if self.is_xml else " ".join(t.split()) for t in texts)
+        text = self.group.format("".join(map(self.note.format, safe)))
+        return text.encode(self.encoding, "xmlcharrefreplace")
+
+
+_UNPRINTABLE = re.compile(r"[^\t\n\r\x20-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")
 
 
 @dataclass(frozen=True, slots=True)
@@ -61,7 +69,7 @@ class BitextSegment:
     source: str
     target: str
     line: int
-    notes: _NotePlace | None = field(default=None, repr=False, compare=False)
+    place: _NotePlace | None = field(default=None, repr=False, compare=False)
 
 
 @dataclass(frozen=True, slots=True)
@@ -76,23 +84,20 @@ class Bitext:
 
     @classmethod
     def of(
-        cls, path: Path | str, form: str, segments: Sequence[BitextSegment],
+        cls, path: Path, form: str, segments: Sequence[BitextSegment],
         src_lang: str | None, tgt_lang: str | None,
     ) -> Bitext:  # fmt: skip
         """Number ids that occur several times; refuse a file without segments."""
         if not segments:
             raise InputError("holds no segment", path=path)
-        taken, seen = {segment.id for segment in segments}, Counter[str]()
-        named = []
+        by_name: dict[str, BitextSegment] = {}
         for segment in segments:
-            name = segment.id
-            seen[segment.id] += 1
-            while seen[segment.id] > 1 and name in taken:
-                name = f"{segment.id}#{seen[segment.id]}"
-                seen[segment.id] += name in taken
-            taken.add(name)
-            named.append(replace(segment, id=name))
-        return cls(str(path), form, src_lang or None, tgt_lang or None, tuple(named))
+            name, count = segment.id, 1
+            while name in by_name:
+                count += 1
+                name = f"{segment.id}#{count}"
+            by_name[name] = replace(segment, id=name)
+        return cls(str(path), form, src_lang or None, tgt_lang or None, tuple(by_name.values()))
 
 
 @dataclass(frozen=True, slots=True)
@@ -114,16 +119,8 @@ class GlossaryTerm:
 def read_bitext(*paths: str | Path) -> Bitext:
     r"""Read a translation: one bilingual file, or a file of sources and one of translations.
 
-    Parameters
-    ----------
-    *paths
-        XLIFF 1.2 or 2.x, TMX, PO, or a table (CSV, TSV, JSON lines, ...) with columns of source and
-        target; or two plain files with a line per segment, whose suffixes may name the languages.
-
-    Raises
-    ------
-    InputError
-        What is wrong, with the file and the line.
+    One file is XLIFF, TMX, PO, or a table (CSV, TSV, JSON lines, ...) with columns of source and
+    target. Two are plain files with a line per segment, whose suffixes may name the languages.
 
     Examples
     --------
@@ -134,17 +131,16 @@ def read_bitext(*paths: str | Path) -> Bitext:
     (BitextSegment(id='open', source='Open %s', target='%s öffnen', line=2),)
     """
     if len(paths) == 2:
-        return _plain_pair(Path(paths[0]), Path(paths[1]))
+        return _read_pair(Path(paths[0]), Path(paths[1]))
     if len(paths) != 1:
         raise UsageError("expected one bilingual file, or a source file and a target file")
-    path = Path(paths[0])
-    view = FileView(path)
+    view = FileView(Path(paths[0]))
     form = bilingual_format(view)
     if form is not None:
-        return _READERS[form](path, view.data)
+        return _READERS[form](view.path, view.data)
     if view.head.lstrip().startswith("<"):
         view.fail("is no XLIFF and no TMX", 1)
-    return _read_table(path)
+    return _read_table(view.path)
 
 
 def bilingual_format(view: FileView) -> str | None:
@@ -164,26 +160,30 @@ def write_annotated(bitext_path: Path, out: Path, notes: Mapping[str, Sequence[s
     form = bilingual_format(view)
     if form is None or form == TMX:
         raise UsageError(f"{bitext_path}: notes can be written into XLIFF and PO alone")
-    segments = _READERS[form](view.path, view.data).segments
-    unknown = sorted(notes.keys() - {segment.id for segment in segments})
+    segments = {segment.id: segment for segment in _READERS[form](view.path, view.data).segments}
+    unknown = sorted(notes.keys() - segments)
     if unknown:
         raise UsageError(f"{bitext_path}: no segment '{unknown[0]}'")
-    together: dict[int, tuple[_NotePlace, list[str]]] = {}  # segments of a unit have one place
-    for segment in segments:
-        if segment.notes is not None and notes.get(segment.id):
-            of_place = together.setdefault(segment.notes.at, (segment.notes, []))
-            of_place[1].extend(notes[segment.id])
-    pieces, start = [], 0
-    for place, texts in (together[at] for at in sorted(together)):
-        pieces += [view.data[start : place.at], place.written(texts)]
+    notes_at: dict[_NotePlace, list[str]] = {}  # segments of a unit share a place
+    for id_, segment in segments.items():
+        if segment.place is not None and notes.get(id_):
+            notes_at.setdefault(segment.place, []).extend(notes[id_])
+    content, start = b"", 0
+    for place in sorted(notes_at):
+        content += view.data[start : place.at] + place.written(notes_at[place])
         start = place.at
-    content = b"".join([*pieces, view.data[start:]])
+    content += view.data[start:]
     with files.replacing(Path(out)) as temporary:
         packed = Path(out).suffix == ".gz"
         temporary.write_bytes(gzip.compress(content, mtime=0) if packed else content)
 
 
 # XML.
+
+#: Inline elements that stand for native code, and those that are nothing but marks.
+_CODES = frozenset(("ph", "bpt", "ept", "it", "ut", "x", "bx", "ex", "sc", "ec"))
+_MARKS = frozenset(("mrk", "sm", "em", "hi", "sub"))
+_DEEPEST = 200  # elements in each other
 
 
 @dataclass(slots=True)
@@ -192,9 +192,9 @@ class _Node:
 
     tag: str
     attributes: dict[str, str]
-    line: int
-    start: int
-    keeps: bool  # blanks and line ends, as xml:space says
+    line: int = 1
+    start: int = 0
+    keeps_blanks: bool = False  # and line ends, as xml:space says
     end: int = 0
     content: list[str | _Node] = field(default_factory=list)
 
@@ -209,12 +209,10 @@ class _Node:
 
     def inside(self, *names: str) -> Iterator[_Node]:
         """Yield the elements of these names anywhere in this one, in their order."""
-        stack = self.children()[::-1]
-        while stack:
-            node = stack.pop()
+        for node in self.children():
             if node.name in names:
                 yield node
-            stack += node.children()[::-1]
+            yield from node.inside(*names)
 
     def plain(self) -> str:
         """Return the text without tags."""
@@ -226,8 +224,7 @@ def _parsed(data: bytes, path: Path) -> _Node:
     parser = expat.ParserCreate()
     parser.buffer_text = True
     encoding = _xml_encoding(data)
-    root = _Node("", {}, 1, 0, keeps=False)
-    stack = [root]
+    stack = [_Node("", {})]
 
     def fail(message: str) -> NoReturn:
         raise InputError(message, path=path, line=parser.CurrentLineNumber)
@@ -239,18 +236,17 @@ def _parsed(data: bytes, path: Path) -> _Node:
     def start(tag: str, attributes: dict[str, str]) -> None:
         if len(stack) > _DEEPEST:
             fail(f"elements in more than {_DEEPEST} others")
-        keeps = attributes.get("xml:space", "preserve" if stack[-1].keeps else "") == "preserve"
+        space = attributes.get("xml:space")
+        keeps = stack[-1].keeps_blanks if space is None else space == "preserve"
         line, at = parser.CurrentLineNumber, parser.CurrentByteIndex
-        node = _Node(tag, attributes, line, at, keeps)
-        stack[-1].content.append(node)
-        stack.append(node)
+        stack.append(_Node(tag, attributes, line, at, keeps))
+        stack[-2].content.append(stack[-1])
 
     def end(tag: str) -> None:
-        node, at = stack.pop(), parser.CurrentByteIndex
-        if data.startswith(f"</{tag}".encode(encoding), at):  # else it is empty, and ends here
+        node, node.end = stack.pop(), parser.CurrentByteIndex
+        if data.startswith(f"</{tag}".encode(encoding), node.end):  # else it is empty: <x/>
             mark = ">".encode(encoding)
-            at = data.index(mark, at) + len(mark)
-        node.end = at
+            node.end = data.index(mark, node.end) + len(mark)
 
     def text(content: str) -> None:
         stack[-1].content.append(content)
@@ -266,7 +262,7 @@ def _parsed(data: bytes, path: Path) -> _Node:
         raise InputError(message, path=path, line=error.lineno) from None
     except (LookupError, ValueError) as error:  # an encoding that nobody knows
         raise InputError(f"not readable XML ({error})", path=path, line=1) from None
-    return root
+    return stack[0]
 
 
 def _xml_encoding(data: bytes) -> str:
@@ -275,20 +271,16 @@ def _xml_encoding(data: bytes) -> str:
         if data.startswith(mark):
             return name
     declared = re.match(rb"(?:\xef\xbb\xbf)?<\?xml[^>]*encoding=[\"']([\w.-]+)", data)
-    name = declared[1].decode("ascii") if declared else "utf-8"
-    try:
-        "</>".encode(name)
-    except LookupError:
-        return "utf-8"  # the parser says that nobody knows it
-    return name
+    return declared[1].decode("ascii") if declared else "utf-8"
 
 
-def _readable(node: _Node, codes: Mapping[str, str], *, keeps: bool = False) -> str:
+def _readable(node: _Node, codes: Mapping[str, str], *, keeps_blanks: bool = False) -> str:
     """Return the text of a source or target, inline tags in a form that can be compared."""
     text = "".join(_inline(part, codes) for part in node.content)
+    if keeps_blanks or node.keeps_blanks:
+        return text
     # Tools that indent XML break lines within texts, too.
-    whole = keeps or node.keeps
-    return text if whole else re.sub(r"[ \t\r]*\n[ \t\r\n]*", " ", text).strip(" ")
+    return re.sub(r"[ \t\r]*\n[ \t\r\n]*", " ", text).strip(" ")
 
 
 def _inline(part: str | _Node, codes: Mapping[str, str]) -> str:
@@ -299,86 +291,59 @@ def _inline(part: str | _Node, codes: Mapping[str, str]) -> str:
     number = next((attributes[k] for k in ("id", "x", "i", "startRef") if k in attributes), "")
     if name in _MARKS:
         return text
-    if name == "cp":
-        code = attributes.get("hex", "")
-        return chr(int(code, 16)) if re.fullmatch("[0-9A-Fa-f]{1,5}", code) else "\ufffd"
     if name in _CODES:  # whose content, or what it refers to, is native code
-        code = codes.get(attributes.get("dataRef", ""), "") or attributes.get("equiv-text", "")
+        code = codes.get(attributes.get("dataRef", "")) or attributes.get("equiv-text")
         return text or code or attributes.get("disp") or f"<{name}{number}/>"
-    ends = (codes.get(attributes.get(key, ""), "") for key in ("dataRefStart", "dataRefEnd"))
-    start, end = ends
+    start, end = (codes.get(attributes.get(key, "")) for key in ("dataRefStart", "dataRefEnd"))
     return f"{start or f'<{name}{number}>'}{text}{end or f'</{name}{number}>'}"
 
 
 def _read_xliff(path: Path, data: bytes) -> Bitext:
     """Read XLIFF 1.2 (``trans-unit``) and 2.x (``unit`` with ``segment``)."""
-    root, encoding = _parsed(data, path), _xml_encoding(data)
-    about = [(node.attributes, ("srcLang", "trgLang")) for node in root.inside("xliff")]
-    both = ("source-language", "target-language")
-    about += [(node.attributes, both) for node in root.inside("file")]
-    languages = [next((a[keys[k]] for a, keys in about if keys[k] in a), None) for k in (0, 1)]
+    root = _parsed(data, path)
+    heads = [node.attributes for node in root.inside("xliff", "file")]
+    names = (("srcLang", "source-language"), ("trgLang", "target-language"))
+    languages = [next((a[key] for a in heads for key in keys if key in a), None) for keys in names]
     segments: list[BitextSegment] = []
     for number, unit in enumerate(root.inside("trans-unit", "unit"), 1):
         id_, parts = unit.attributes.get("id") or str(number), unit.children("segment")
         if unit.name == "trans-unit":
-            texts = unit.children("source", "seg-source", "target")
-            if texts:
-                place = _xliff_place(unit, texts[-1].end, texts[0].start, data, encoding)
-                segments.append(_xliff_segment(id_, unit, {}, place))
-            continue
+            parts = [unit] if unit.children("source", "seg-source", "target") else []
         codes = {
-            code.attributes.get("id", ""): _readable(code, {}, keeps=True)
+            code.attributes.get("id", ""): _readable(code, {}, keeps_blanks=True)
             for code in unit.inside("data")
         }
-        place = _unit_place(unit, data, encoding)
+        place = _place_in(unit, data)
         for k, part in enumerate(parts, 1):
             name = id_ if len(parts) == 1 else f"{id_}/{part.attributes.get('id') or k}"
-            segments.append(_xliff_segment(name, part, codes, place))
+            sides = {side.name: side for side in part.children("source", "target")}
+            texts = {side: _readable(node, codes) for side, node in sides.items()}
+            line = list(sides.values())[-1].line if sides else part.line
+            source, target = texts.get("source", ""), texts.get("target", "")
+            segments.append(BitextSegment(name, source, target, line, place))
     return Bitext.of(path, XLIFF, segments, languages[0], languages[1])
 
 
-def _xliff_segment(
-    id_: str, node: _Node, codes: Mapping[str, str], place: _NotePlace
-) -> BitextSegment:
-    texts, line = {"source": "", "target": ""}, node.line
-    for part in node.children("source", "target"):
-        texts[part.name], line = _readable(part, codes), part.line
-    return BitextSegment(id_, texts["source"], texts["target"], line, place)
+def _place_in(unit: _Node, data: bytes) -> _NotePlace:
+    """Return the place of notes in a unit, which are indented as what they stand beside.
 
-
-def _unit_place(unit: _Node, data: bytes, encoding: str) -> _NotePlace:
-    """Return the place of notes in a unit of XLIFF 2: in its own ``notes``, or in new ones."""
-    notes = [note for group in unit.children("notes") for note in group.children("note")]
-    if notes:
-        return _xliff_place(unit, notes[-1].end, notes[-1].start, data, encoding)
-    before = next(iter(unit.children("originalData", "segment", "ignorable")), unit).start
-    return _xliff_place(unit, before, before, data, encoding, opens=True)
-
-
-def _xliff_place(
-    unit: _Node, at: int, beside: int, data: bytes, encoding: str, *, opens: bool = False
-) -> _NotePlace:
-    """Return a place of notes, which are indented as what stands ``beside``."""
-    prefix = unit.tag.removesuffix(unit.name)
-    key = "from" if unit.name == "trans-unit" else "category"
-    match = re.search(
-        r"\r?\n[ \t]*$", data[max(0, beside - 400) : beside].decode(encoding, "replace")
-    )
+    In XLIFF 1.2 they follow the texts, in 2.x the other ``notes``, or open the unit.
+    """
+    encoding, prefix = _xml_encoding(data), unit.tag.removesuffix(unit.name)
+    if unit.name == "trans-unit":
+        key, before = "from", unit.children("source", "seg-source", "target")
+    else:
+        key = "category"
+        before = [note for group in unit.children("notes") for note in group.children("note")]
+    beside = [*before, *unit.children("originalData", "segment", "ignorable"), unit][0]
+    around = data[max(0, beside.start - 400) : beside.start].decode(encoding, "replace")
+    match = re.search(r"\r?\n[ \t]*$", around)
     indent = "" if match is None else match[0]
-
-    def written(notes: Sequence[str]) -> bytes:
-        safe = (escape(_printable(note), quote=False) for note in notes)
-        tags = [f'<{prefix}note {key}="steelyard">{text}</{prefix}note>' for text in safe]
-        text = "".join(f"{indent}{tag}" for tag in tags)
-        if opens:
-            text = f"<{prefix}notes>{''.join(tags)}</{prefix}notes>{indent}"
-        return text.encode(encoding, "xmlcharrefreplace")
-
-    return _NotePlace(at, written)
-
-
-def _printable(note: str) -> str:
-    return re.sub(r"[^\t\n\r\x20-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]", "\ufffd", note)
+    note = f'<{prefix}note {key}="steelyard">{{}}</{prefix}note>'
+    if before:
+        return _NotePlace(before[-1].end, indent + note, "{}", encoding, True)
+    group = f"<{prefix}notes>{{}}</{prefix}notes>{indent}"
+    return _NotePlace(beside.start, note, group, encoding, True)
 
 
 def _read_tmx(path: Path, data: bytes) -> Bitext:
@@ -388,22 +353,22 @@ def _read_tmx(path: Path, data: bytes) -> Bitext:
     source = None if declared in ("", "*all*") else declared
     target = None
     segments = []
-    for number, node in enumerate(root.inside("tu"), 1):
+    for number, unit in enumerate(root.inside("tu"), 1):
         variants = [
-            (_language(variant, path), _readable(seg, {}, keeps=True), seg.line)
-            for variant in node.children("tuv")
-            for seg in variant.children("seg")
+            (_language(variant, path), _readable(text, {}, keeps_blanks=True), text.line)
+            for variant in unit.children("tuv")
+            for text in variant.children("seg")
         ]
         if not variants:
             continue
         source = source or variants[0][0]
-        others = (lang for lang, *_ in variants if not _same(lang, source))
-        target = target or next(others, None)
+        target = target or next((v[0] for v in variants if not _same(v[0], source)), None)
         sides = [
-            next((v for v in variants if _same(v[0], w)), ("", "", 0)) for w in (source, target)
+            next((v for v in variants if _same(v[0], wanted)), ("", "", 0))
+            for wanted in (source, target)
         ]
+        id_ = unit.attributes.get("tuid") or str(number)
         line = sides[1][2] or sides[0][2]
-        id_ = node.attributes.get("tuid") or str(number)
         segments.append(BitextSegment(id_, sides[0][1], sides[1][1], line))
     return Bitext.of(path, TMX, segments, source, target)
 
@@ -421,7 +386,6 @@ def _same(lang: str | None, other: str | None) -> bool:
 
 
 # PO.
-
 
 _PO_LINE = re.compile(r'\s*((#~)?(#\|)?\s*(msg[a-z_]+(\[\d+\])?)?\s*".*"|#.*|)\s*')
 
@@ -443,67 +407,60 @@ def _read_po(path: Path, data: bytes) -> Bitext:
         if not _PO_LINE.fullmatch(row):  # polib would leave a part of it out
             raise InputError("not valid PO: expected a text in quotes", path=path, line=line)
     try:
-        held = polib.pofile(str(on_disk(path)), wrapwidth=0, encoding=encoding)
+        entries = polib.pofile(str(files.on_disk(path)), wrapwidth=0, encoding=encoding)
     except (OSError, ValueError) as error:
         at = re.search(r"\(line (\d+)\)(: (.*))?", str(error))
-        reason = (at[3] if at else str(error)) or "syntax error"
-        at_line = int(at[1]) if at else None
+        reason, at_line = ((at[3] or "syntax error"), int(at[1])) if at else (str(error), None)
         raise InputError(f"not valid PO: {reason}", path=path, line=at_line) from None
-    starts = [0, *(match.end() for match in re.finditer(rb"\r\n|\r|\n", data))]
-    ending = "\r\n" if b"\r\n" in data else "\n"
-
-    def written(notes: Sequence[str]) -> bytes:
-        lines = (f"# {' '.join(_printable(note).split())}{ending}" for note in notes)
-        return "".join(lines).encode(encoding, "replace")
-
+    starts = list(accumulate(map(len, data.splitlines(keepends=True)), initial=0))
+    note = "# {}\r\n" if b"\r\n" in data else "# {}\n"
     segments = []
-    for number, entry in enumerate((e for e in held if not e.obsolete), 1):
+    for number, entry in enumerate((e for e in entries if not e.obsolete), 1):
         line = entry.linenum or 1
-        place = _NotePlace(starts[min(line, len(starts)) - 1], written)
-        for form, target in sorted((entry.msgstr_plural or {"": entry.msgstr}).items()):
-            source = (
-                entry.msgid_plural if entry.msgid_plural and form not in ("", 0) else entry.msgid
-            )
-            id_ = str(number) if form == "" else f"{number}[{form}]"
+        place = _NotePlace(starts[min(line, len(starts)) - 1], note, "{}", encoding, False)
+        forms = entry.msgstr_plural or {None: entry.msgstr}
+        for form, target in sorted(forms.items()):
+            source = entry.msgid_plural if form and entry.msgid_plural else entry.msgid
+            id_ = str(number) if form is None else f"{number}[{form}]"
             segments.append(BitextSegment(id_, source, target, line, place))
-    about = held.metadata
+    about = entries.metadata
     source_language = about.get("X-Source-Language") or about.get("Source-Language")
     return Bitext.of(path, PO, segments, source_language, about.get("Language"))
 
 
-_READERS: dict[str, Callable[[Path, bytes], Bitext]] = {
-    XLIFF: _read_xliff,
-    TMX: _read_tmx,
-    PO: _read_po,
-}
+_READERS = {XLIFF: _read_xliff, TMX: _read_tmx, PO: _read_po}
 
 
 # Plain files and tables.
 
 
-def _plain_pair(source: Path, target: Path) -> Bitext:
-    texts = [files.lines(files.read_text(path)) for path in (source, target)]
-    if len(texts[0]) != len(texts[1]):
-        message = f"{plural(len(texts[1]), 'line')}, but {source} has {len(texts[0])}"
-        raise InputError(message, path=target, line=min(map(len, texts)) + 1)
-    segments = [
-        BitextSegment(str(n), source_text, target_text, n)
-        for n, (source_text, target_text) in enumerate(zip(*texts, strict=True), 1)
+def _read_pair(source: Path, target: Path) -> Bitext:
+    sources, targets = (files.lines(files.read_text(path)) for path in (source, target))
+    if len(sources) != len(targets):
+        message = f"{plural(len(targets), 'line')}, but {source} has {len(sources)}"
+        raise InputError(message, path=target, line=min(len(sources), len(targets)) + 1)
+    pairs = enumerate(zip(sources, targets, strict=True), 1)
+    segments = [BitextSegment(str(n), text, translation, n) for n, (text, translation) in pairs]
+    suffixes = [path.name.removesuffix(".gz").rpartition(".")[2] for path in (source, target)]
+    languages = [
+        suffix if _LANGUAGE.fullmatch(suffix) and suffix.casefold() not in _NO_LANGUAGE else None
+        for suffix in suffixes
     ]
-    languages = [_language_of_file(path) for path in (source, target)]
     bitext = Bitext.of(source, "plain text", segments, languages[0], languages[1])
     return replace(bitext, path=f"{source} and {target}")
-
-
-def _language_of_file(path: Path) -> str | None:
-    """Return the language that a suffix names: ``news.de``, ``news.en-GB.gz``."""
-    suffix = path.name.removesuffix(".gz").rpartition(".")[2]
-    return suffix if _LANGUAGE.fullmatch(suffix) and suffix.casefold() not in _NO_LANGUAGE else None
 
 
 def _column(table: RawTable, names: Sequence[str]) -> str | None:
     spelt = {roles.key(name): name for name in reversed(list(table.columns))}
     return next((spelt[name] for name in names if name in spelt), None)
+
+
+def _needed(table: RawTable, source: str | None, target: str | None) -> tuple[str, str]:
+    """Return the columns of source and target; refuse a table that lacks one."""
+    if source is None or target is None:
+        lacking = "source" if source is None else "target"
+        table.fail(f"no column '{lacking}', found {listed(list(table.columns), 8)}")
+    return source, target
 
 
 def _cells(table: RawTable, column: str | None) -> list[str]:
@@ -515,31 +472,28 @@ def _cells(table: RawTable, column: str | None) -> list[str]:
     ]
 
 
+def _only(table: RawTable, names: Sequence[str]) -> str | None:
+    """Return the only value of a column, None if there is no such column or it has several."""
+    values = set(_cells(table, _column(table, names))) - {""}
+    return values.pop() if len(values) == 1 else None
+
+
 def _read_table(path: Path) -> Bitext:
     table = tables.read(path, is_text=lambda _: True)
-    source, target = _column(table, _SOURCE), _column(table, _TARGET)
-    if source is None or target is None:
-        lacking = "source" if source is None else "target"
-        table.fail(f"no column '{lacking}', found {listed(list(table.columns), 8)}")
+    source, target = _needed(table, _column(table, _SOURCE), _column(table, _TARGET))
     ids = next((n for n in table.columns if roles.key(n) in roles.SEGMENT), None)
     ids = ids or next((n for n in table.columns if roles.names_items(n)), None)
     names = [str(n) for n in range(1, table.n_rows + 1)] if ids is None else table.labels(ids)
     texts = zip(names, table.texts(source), table.texts(target), strict=True)
     segments = [
-        BitextSegment(name, src or "", tgt or "", table.line(row))
-        for row, (name, src, tgt) in enumerate(texts)
+        BitextSegment(name, source_text or "", target_text or "", table.line(row))
+        for row, (name, source_text, target_text) in enumerate(texts)
     ]
     languages = [_only(table, columns) for columns in (_SOURCE_LANGUAGE, _TARGET_LANGUAGE)]
-    pair = _only(table, roles.LANGUAGES)
-    if pair is not None and languages == [None, None]:
-        languages = list(pair.split("-", 1)) if "-" in pair else [None, None]
+    pair = _only(table, roles.LANGUAGES) or ""
+    if "-" in pair and languages == [None, None]:
+        languages = list(pair.split("-", 1))
     return Bitext.of(path, "table", segments, languages[0], languages[1])
-
-
-def _only(table: RawTable, names: Sequence[str]) -> str | None:
-    """Return the only value of a column, None if there is no such column or it has several."""
-    values = set(_cells(table, _column(table, names))) - {""}
-    return values.pop() if len(values) == 1 else None
 
 
 # Glossaries.
@@ -548,15 +502,16 @@ _YES = frozenset(("yes", "y", "true", "1", "x", "ja", "oui"))
 _NO = frozenset(("", "no", "n", "false", "0", "nein", "non"))
 #: How a status begins that forbids a term.
 _BANNED = ("deprecated", "superseded", "obsolete", "forbidden", "donotuse", "notallowed")
-_FORBIDDEN = ("forbidden", "banned", "do_not_use", "not_allowed", "wrong")
 _UNTRANSLATABLE = ("untranslatable", "do_not_translate", "dnt", "keep", "no_translation")
-_CASE = ("case_sensitive", "casesensitive", "case", "match_case")
-_SEGMENT = ("segment", "seg", "segment_id", "seg_id", "sentence", "sentence_id", "line")
-_STATUS = ("status", "usage", "administrative_status", "usage_status")
+#: What else a row of a glossary may say of its term.
+_ABOUT_TERMS = (
+    ("forbidden", "banned", "do_not_use", "not_allowed", "wrong"),
+    ("status", "usage", "administrative_status", "usage_status"),
+    ("case_sensitive", "casesensitive", "case", "match_case"),
+    ("segment", "seg", "segment_id", "seg_id", "sentence", "sentence_id", "line"),
+)
 #: Where TBX says a term's status: ``type`` of a note, or the name of an element.
 _TBX_STATUS = frozenset(("administrativeStatus", "normativeAuthorization", "usageStatus", "status"))
-
-
 _HEADER = re.compile(
     r"(?:(?:term|source|target|lang)[ _:]?)?[(\[]?([A-Za-z]{2,3}(?:[-_][A-Za-z]{2,4})?)[)\]]?"
 )
@@ -567,63 +522,67 @@ def is_banned(status: str) -> bool:
     return re.sub(r"[\s_-]", "", status.casefold()).startswith(_BANNED)
 
 
+def language_of(header: str) -> str | None:
+    """Return the language that a header names by its code: ``de``, ``de-AT``, ``term_de``."""
+    code = _HEADER.fullmatch(header.strip())
+    no_language = ("id", "pos", "src", "tgt", "dnt")
+    return code[1] if code and code[1].casefold() not in no_language else None
+
+
 def read_glossary(
     path: str | Path, src_lang: str | None = None, tgt_lang: str | None = None
 ) -> list[GlossaryTerm]:
-    """Read a glossary: CSV, TSV or TBX.
+    """Read the terms of two languages, by default the first two, from CSV, TSV or TBX.
 
-    Parameters
-    ----------
-    path
-        A table has the columns ``source`` and ``target``, or one for each language (``en``,
-        ``term_de``), with alternatives between ``|``. Further columns: ``forbidden`` (yes, or the
-        forbidden words themselves), ``status``, ``untranslatable``, ``case sensitive``,
-        ``segment``.
-    src_lang, tgt_lang
-        The languages wanted of a glossary that has several; by default its first two.
+    A table has the columns ``source`` and ``target``, or one for each language (``en``,
+    ``term_de``), with alternatives between ``|``. Further columns: ``forbidden`` (yes, or the
+    forbidden words themselves), ``status``, ``untranslatable``, ``case sensitive``, ``segment``.
     """
-    path = Path(path)
-    view = FileView(path)
-    if view.head.lstrip("\ufeff \t\r\n").startswith("<") or view.kind == "tbx":
-        terms = list(_tbx_terms(path, view.data, src_lang, tgt_lang))
-    else:
-        terms = list(_table_terms(path, src_lang, tgt_lang))
+    view = FileView(Path(path))
+    is_tbx = view.head.lstrip("\ufeff \t\r\n").startswith("<") or view.kind == "tbx"
+    terms = list((_tbx_terms if is_tbx else _table_terms)(view, (src_lang, tgt_lang)))
     if not terms:
-        raise InputError("holds no term", path=path)
+        view.fail("holds no term")
     return list(dict.fromkeys(terms))
 
 
-def _table_terms(path: Path, src_lang: str | None, tgt_lang: str | None) -> Iterator[GlossaryTerm]:
-    table = tables.read(path, is_text=lambda _: True)
+_Wanted = tuple[str | None, str | None]
+
+
+def _chosen(languages: Sequence[str], wanted: _Wanted) -> list[str | None]:
+    """Return the languages that are wanted, else the first that are left; None for lack of one."""
+    chosen = [next((lang for lang in languages if _same(lang, w)), None) for w in wanted]
+    left = [lang for lang in languages if not any(_same(lang, other) for other in chosen)]
+    for k, lang in enumerate(wanted):
+        if lang is None and left:
+            chosen[k] = left[0]
+            left = [other for other in left if not _same(other, left[0])]
+    return chosen
+
+
+def _table_terms(view: FileView, wanted: _Wanted) -> Iterator[GlossaryTerm]:
+    table = tables.read(view.path, is_text=lambda _: True)
     source, target = _column(table, (*_SOURCE, "term")), _column(table, _TARGET)
-    languages = {name: lang for name in table.columns if (lang := language_of(name))}
-    if source is None or (target is None and languages):
-        wanted = (src_lang, tgt_lang)
-        sides = [next((n for n, lang in languages.items() if _same(lang, w)), None) for w in wanted]
-        rest = [name for name in languages if name not in sides]
-        source, target = (s or (rest.pop(0) if rest and w is None else None)
-                          for s, w in zip(sides, wanted, strict=True))  # fmt: skip
+    by_language = {lang: name for name in table.columns if (lang := language_of(name))}
+    if source is None or (target is None and by_language):
+        source, target = (by_language.get(lang or "") for lang in _chosen([*by_language], wanted))
     kept = _cells(table, _column(table, _UNTRANSLATABLE))
-    if source is None or (target is None and not any(kept)):
-        lacking = "source" if source is None else "target"
-        table.fail(f"no column '{lacking}', found {listed(list(table.columns), 8)}")
-    columns = (_column(table, names) for names in (_FORBIDDEN, _STATUS, _CASE, _SEGMENT))
-    cells = zip(_cells(table, source), _cells(table, target), kept,
-                *(_cells(table, column) for column in columns), strict=True)  # fmt: skip
+    source, _ = _needed(table, source, target or (source if any(kept) else None))
+    further = (_cells(table, _column(table, names)) for names in _ABOUT_TERMS)
+    cells = zip(_cells(table, source), _cells(table, target), kept, *further, strict=True)
     for row, (term, translation, keep, forbidden, status, case, segment) in enumerate(cells):
         if not term.strip():
             table.fail(f"{table.named(source)} is empty, expected a term", row)
-        names, others = _split(term), _split(translation)
-        stays = _is_yes(keep)
-        words = [] if forbidden.strip().casefold() in _YES | _NO else _split(forbidden)
-        banned = _is_yes(forbidden) or is_banned(status)
-        if not others and not stays and not words:
+        names, translations, stays = _split(term), _split(translation), _is_yes(keep)
+        banned_words = [] if forbidden.strip().casefold() in _YES | _NO else _split(forbidden)
+        if not translations and not stays and not banned_words:
             table.fail(f"'{names[0]}' has no translation", row)
+        banned = _is_yes(forbidden) or is_banned(status)
         for name in names:
             about: dict[str, Any] = {"case": _is_yes(case), "segment": segment.strip() or None}
-            for other in others or ([name] if stays else []):
+            for other in translations or ([name] if stays else []):
                 yield GlossaryTerm(name, other, banned, stays, **about)
-            for other in words:
+            for other in banned_words:
                 yield GlossaryTerm(name, other, True, False, **about)
 
 
@@ -633,13 +592,6 @@ def _split(cell: str) -> list[str]:
 
 def _is_yes(cell: str) -> bool:
     return cell.strip().casefold() in _YES
-
-
-def language_of(header: str) -> str | None:
-    """Return the language that a header names by its code: ``de``, ``de-AT``, ``term_de``."""
-    code = _HEADER.fullmatch(header.strip())
-    no_language = ("id", "pos", "src", "tgt", "dnt")
-    return code[1] if code and code[1].casefold() not in no_language else None
 
 
 def tbx_entries(path: Path, data: bytes) -> list[tuple[str, list[tuple[str, str, bool]]]]:
@@ -652,34 +604,26 @@ def tbx_entries(path: Path, data: bytes) -> list[tuple[str, list[tuple[str, str,
     return entries
 
 
-def _tbx_terms(
-    path: Path, data: bytes, src_lang: str | None, tgt_lang: str | None
-) -> Iterator[GlossaryTerm]:
-    entries = [terms for _, terms in tbx_entries(path, data)]
-    languages = list(dict.fromkeys(lang for terms in entries for lang, _, _ in terms))
-    wanted = [src_lang, tgt_lang]
-    for k, lang in enumerate(wanted):
-        fitting = (new for new in languages if _same(new, lang) or (lang is None and not (
-            k and _same(new, wanted[0]))))  # fmt: skip
-        wanted[k] = next(fitting, None)
-        if wanted[k] is None:
-            raise InputError(f"has no terms of {lang or 'two languages'}, expected TBX", path=path)
-    for terms in entries:
-        sources, targets = ([t[1:] for t in terms if _same(t[0], w)] for w in wanted)
-        for source, banned in sources:
-            for target, forbidden in () if banned else targets:
-                yield GlossaryTerm(source, target, forbidden)
-
-
 def _section_terms(section: _Node) -> Iterator[tuple[str, bool]]:
     for part in list(section.inside("tig", "ntig", "termSec")) or [section]:
         notes = [n for n in part.inside(*_TBX_STATUS, "termNote", "admin", "note")
                  if n.name in _TBX_STATUS or n.attributes.get("type") in _TBX_STATUS]  # fmt: skip
         banned = any(is_banned(note.plain()) for note in notes)
-        for term in part.inside("term"):
-            text = " ".join(term.plain().split())
-            if text:
-                yield text, banned
+        texts = (" ".join(term.plain().split()) for term in part.inside("term"))
+        yield from ((text, banned) for text in texts if text)
+
+
+def _tbx_terms(view: FileView, wanted: _Wanted) -> Iterator[GlossaryTerm]:
+    entries = [terms for _, terms in tbx_entries(view.path, view.data)]
+    languages = _chosen(list(dict.fromkeys(term[0] for terms in entries for term in terms)), wanted)
+    if None in languages:
+        lacking = wanted[languages.index(None)] or "two languages"
+        view.fail(f"has no terms of {lacking}, expected TBX")
+    for terms in entries:
+        sources, targets = ([t[1:] for t in terms if _same(t[0], lang)] for lang in languages)
+        for source, banned in sources:
+            for target, forbidden in () if banned else targets:
+                yield GlossaryTerm(source, target, forbidden)
 
 
 def _form(name: str, **about: Any) -> SetFormat:

@@ -8,11 +8,11 @@ reads the KoBE release, an object ``{"annotated_sentence": [{sentence, entities}
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import partial
 from pathlib import Path
-from typing import Any, NamedTuple, NoReturn
+from typing import Any, NamedTuple
 
 from steelyard.core import provenance
 from steelyard.core.errors import InputError
@@ -25,6 +25,7 @@ from steelyard.formats import files, tables
 from steelyard.formats.cells import brief
 from steelyard.formats.format import TableFormat
 from steelyard.formats.rawtable import RawTable
+from steelyard.formats.view import FileView, document
 
 #: The systems of annotations that are none: what outputs are compared with.
 SIDES = ("src", "ref")
@@ -81,15 +82,7 @@ class EntityAnnotations:
         return self.lines or _numbered(self.n_segments)
 
     def evalset(self) -> EvalSet:
-        """Return the texts without their mentions, as a set to be scored.
-
-        Examples
-        --------
-        >>> texts = {name: (Sentence(text, ()),) for name, text in (("src", "ja"), ("A", "yes"))}
-        >>> es = EntityAnnotations(texts).evalset()
-        >>> es.systems, es.segments.sources, es.outputs["A"]
-        (('A',), ('ja',), ('yes',))
-        """
+        """Return the texts without their mentions, as a set to be scored."""
         texts = {name: tuple(s.text for s in self.systems[name]) for name in self.systems}
         references = {"ref": texts["ref"]} if "ref" in texts else {}
         segments = Segments(self.ids, sources=texts.get("src"), references=references)
@@ -105,14 +98,7 @@ class EntityAnnotations:
 
 
 def merged(parts: Sequence[EntityAnnotations]) -> EntityAnnotations:
-    """Put annotations of several systems together; they must be of the same sentences.
-
-    Examples
-    --------
-    >>> src, other = ({name: (Sentence("x", ()),)} for name in ("src", "A"))
-    >>> list(merged([EntityAnnotations(src), EntityAnnotations(other)]).systems)
-    ['src', 'A']
-    """
+    """Put annotations of several systems together; they must be of the same sentences."""
     first, *others = parts
     systems = dict(first.systems)
     for part in others:
@@ -187,23 +173,18 @@ def _sentence(text: str, entities: Any, fail: files.Fail) -> Sentence:
 
 def _mention(entity: Any, fail: files.Fail) -> EntityMention:
     fields: dict[str, Any] = entity if isinstance(entity, dict) else {}
-    values = [entity[key] for key in _KEYS] if fields.keys() >= set(_KEYS) else entity
+    values = [fields[key] for key in _KEYS] if fields.keys() >= set(_KEYS) else entity
     if not (isinstance(values, list) and len(values) == 3):
         fail(_EXPECTED)
     begin, end, id_ = values
-    if not (type(begin) is type(end) is int and (id_ is None or isinstance(id_, str))):
+    text, category, candidates = (fields.get(key) for key in ("text", "category", "candidates"))
+    if not (type(begin) is type(end) is int and isinstance(candidates, list | None)):
         fail(_EXPECTED)
-    for key in ("text", "category"):
-        value = fields.get(key)
-        if not (value is None or isinstance(value, str)):
-            fail(f"entity's '{key}': {value!r}, expected text")
-    candidates = fields.get("candidates", [])
-    if not (isinstance(candidates, list) and all(isinstance(c, str) for c in candidates)):
-        fail(f"entity's 'candidates': {candidates!r}, expected a list of ids")
-    text, category = fields.get("text"), fields.get("category")
-    for value in (id_, text, category, *candidates):
+    for value in (id_, text, category, *(candidates or ())):
+        if not isinstance(value, str | None):
+            fail(f"entity has {brief(value)}, expected a text")
         files.whole(value or "", "'entities'", fail)
-    return EntityMention(id_ or "", begin, end, text, category, tuple(candidates))
+    return EntityMention(id_ or "", begin, end, text, category, tuple(candidates or ()))
 
 
 def write(annotations: EntityAnnotations, path: Path) -> None:
@@ -252,7 +233,7 @@ def released_pairs(folder: Path) -> dict[str, Path]:
 def read_released(folder: Path) -> EntityAnnotations:
     """Read a language pair of the release: a file per system, with the same number of sentences."""
     paths = sorted(folder.glob("newstest2019*"))
-    systems = {_system_name(path): _released_sentences(path) for path in paths}
+    systems = {_system_name(path): tuple(_released_sentences(path)) for path in paths}
     lengths = {name: len(sentences) for name, sentences in systems.items()}
     if len(set(lengths.values())) != 1:
         raise InputError(f"systems differ in their number of sentences: {lengths}", path=folder)
@@ -260,21 +241,12 @@ def read_released(folder: Path) -> EntityAnnotations:
     return EntityAnnotations(systems, language_pair=folder.name, inputs=(read_file,))
 
 
-def _released_sentences(path: Path) -> tuple[Sentence, ...]:
-    document = files.parse_json(files.read_text(path), path, 1)
-    values = document.get("annotated_sentence") if isinstance(document, dict) else None
-    if not isinstance(values, list):
-        raise InputError("'annotated_sentence': expected a list of sentences", path=path)
-    sentences = []
-    for number, value in enumerate(values, 1):
-
-        def fail(message: str, number: int = number) -> NoReturn:
-            raise InputError(f"sentence {number}: {message}", path=path)
-
-        if not isinstance(value, dict) or not isinstance(value.get("sentence"), str):
-            fail("expected an object with 'sentence' and 'entities'")
-        sentences.append(_sentence(value["sentence"], value.get("entities", []), fail))
-    return tuple(sentences)
+def _released_sentences(path: Path) -> Iterator[Sentence]:
+    for record in document(FileView(path)).objects("annotated_sentence"):
+        text = record.text("sentence")
+        if text is None:
+            record.wrong("sentence", "text")
+        yield _sentence(text, record.elements("entities"), record.fail)
 
 
 def _system_name(path: Path) -> str:

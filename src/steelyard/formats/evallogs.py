@@ -9,8 +9,8 @@ from __future__ import annotations
 import re
 from collections import Counter, defaultdict
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, replace
-from typing import Any
+from dataclasses import replace
+from typing import Any, NamedTuple
 
 from steelyard.core.errors import shown_path
 from steelyard.core.table import dumps
@@ -21,7 +21,7 @@ from steelyard.formats.cells import skipping
 from steelyard.formats.foreign import BETTER_HIGH, TRUTH, Log, Row, foreign
 from steelyard.formats.rawtable import RawTable, Stated
 from steelyard.formats.scoretables import LONG
-from steelyard.formats.view import FileView, Record, Start, document, records, within
+from steelyard.formats.view import FileView, Record, document, records, within
 
 
 def _dotted(prefix: str, values: Mapping[str, Any]) -> dict[str, Any]:
@@ -47,8 +47,7 @@ def _is_inspect(view: FileView) -> bool:
     return isinstance(run, dict) and "model" in run and "task" in run
 
 
-@dataclass(frozen=True)
-class _InspectLog:
+class _InspectRun(NamedTuple):
     """A log of Inspect, wherever it was read from; summaries may have cut texts."""
 
     header: Record
@@ -61,24 +60,19 @@ class _InspectLog:
         status = self.header.words("status") or "unknown"
         if not self.broke_off and status in ("success", "unknown"):
             return None
-        ending = "broke off" if self.broke_off else f"ended with status {status}"
-        n_planned = self._n_planned()
-        of = plural(len(self.samples), "sample")
-        if n_planned is not None:
-            of = f"{len(self.samples):,} of {plural(n_planned, 'sample')}"
-        return f"the run {ending} after {of}"
-
-    def _n_planned(self) -> int | None:
         run = self.header.if_object("eval")
         dataset, epochs = run.if_object("dataset"), run.if_object("config").get("epochs")
         ids = dataset.get("sample_ids")
-        total = len(ids) if isinstance(ids, list) and ids else dataset.get("samples")
-        if type(total) is not int or not total >= 1:
-            return None
-        return total * epochs if type(epochs) is int and epochs > 1 else total
+        n_planned = len(ids) if isinstance(ids, list) and ids else dataset.get("samples")
+        of = plural(len(self.samples), "sample")
+        if type(n_planned) is int and n_planned > 0:
+            n_planned *= epochs if type(epochs) is int and epochs > 1 else 1
+            of = f"{len(self.samples):,} of {plural(n_planned, 'sample')}"
+        ending = "broke off" if self.broke_off else f"ended with status {status}"
+        return f"the run {ending} after {of}"
 
 
-def _inspect_archive(view: FileView) -> _InspectLog:
+def _inspect_archive(view: FileView) -> _InspectRun:
     """Read summaries of samples; a run that broke off may have only the samples themselves."""
     if not archives.is_zip(view.path):
         view.fail("is no zip archive, as logs named .eval are")
@@ -88,18 +82,19 @@ def _inspect_archive(view: FileView) -> _InspectLog:
             lacks = f"it has neither {' nor '.join(_HEADERS)}"
             view.fail(f"is a zip archive, but no log of Inspect: {lacks}")
         header = Record.of(view, None, archive.json(name), f"{name}/")
-        several = ["summaries.json"]
-        if several[0] not in archive:
-            several = sorted(archive.names("_journal/summaries/"), key=natural_key)
+        lists = ["summaries.json"]
+        if lists[0] not in archive:
+            lists = sorted(archive.names("_journal/summaries/"), key=natural_key)
         samples = [
             sample
-            for member in several
+            for member in lists
             for sample in Record(view, None, {member: archive.json(member)}).objects(member)
         ]
-        if not several:
-            members = archive.names("samples/")
-            samples = [Record.of(view, None, archive.json(m), f"{m}/") for m in members]
-    return _InspectLog(header, samples, are_summaries=True, broke_off=name != _HEADERS[0])
+        samples += [
+            Record.of(view, None, archive.json(member), f"{member}/")
+            for member in (() if lists else archive.names("samples/"))
+        ]
+    return _InspectRun(header, samples, are_summaries=True, broke_off=name != _HEADERS[0])
 
 
 def _without_failed_runs(table: RawTable) -> RawTable:
@@ -107,17 +102,15 @@ def _without_failed_runs(table: RawTable) -> RawTable:
     failures = table.columns.get(_FAILED)
     if failures is None:
         return table
-    rows = [row for row, failure in enumerate(failures) if failure is None]
-    paths = [table.path if table.path_of is None else table.path_of(r) for r in range(table.n_rows)]
     messages = [
-        f"{shown_path(path)}: {failure}"
-        for path, failure in zip(paths, failures, strict=True)
+        f"{shown_path(table.path if table.path_of is None else table.path_of(row))}: {failure}"
+        for row, failure in enumerate(failures)
         if failure is not None
     ]
-    if not rows:
+    if len(messages) == table.n_rows:
         table.fail("; ".join(messages[:6]).removeprefix(f"{table.place}: "))
-    kept = table.take(rows).without([_FAILED])
-    return replace(kept, notes=(*table.notes, *messages))
+    kept = table.take([row for row, failure in enumerate(failures) if failure is None])
+    return replace(kept.without([_FAILED]), notes=(*table.notes, *messages))
 
 
 @foreign(
@@ -137,53 +130,50 @@ def _without_failed_runs(table: RawTable) -> RawTable:
 def inspect_log(log: Log) -> Iterator[Row]:
     """Yield a row per sample and epoch, with a score per scorer or part of its value."""
     if log.view.look == "zip":
-        held = _inspect_archive(log.view)
+        run = _inspect_archive(log.view)
     else:
-        held = _InspectLog(document(log.view), list(within(log.view, "samples")))
-        if held.header.get("samples") is None and held.failure() is None:
-            log.view.fail("holds no samples (Inspect wrote it without them)")
-    run = held.header.object("eval")
-    config = run.inner("config")
-    system = log.system(run.words("model"), "file", "'eval.model' names none")
-    task = run.words("task") or "task"
-    n_void = n_unscored = 0
+        run = _InspectRun(document(log.view), list(within(log.view, "samples")))
+    failure = run.failure()
+    if run.header.get("samples") is None and not run.are_summaries and failure is None:
+        log.view.fail("holds no samples (Inspect wrote it without them)")
+    about = run.header.object("eval")
+    config = about.inner("config")
+    system = log.system(about.words("model"), "file", "'eval.model' names none")
+    n_failed = n_unscored = 0
     rows = []
-    for sample in held.samples:
+    for sample in run.samples:
         scores = _inspect_scores(sample.inner("scores"))
         # A run may be told to score samples that failed.
-        failed = sample.get("error") is not None and not (
-            scores and config.get("score_on_error") is True
+        is_scored_error = bool(scores) and config.get("score_on_error") is True
+        is_void = sample.get("invalidation") is not None or (
+            sample.get("error") is not None and not is_scored_error
         )
-        is_void = failed or sample.get("invalidation") is not None
-        n_void += is_void
+        n_failed += is_void
         n_unscored += not is_void and not scores
-        target = sample.text_if_any("target") or None
+        target = sample.text_if_any("target") or ""
+        may_be_cut = run.are_summaries and len(target) >= _CUT
+        metadata = _dotted("metadata", sample.if_object("metadata").values)
         row = log.row(
             sample,
             {} if is_void else scores,
-            {
-                **_dotted("metadata", sample.if_object("metadata").values),
-                "input": sample.words("input"),
-                "target": sample.words("target"),
-            },
+            metadata | {name: sample.words(name) for name in ("input", "target")},
             system=system,
             segment=sample.name("id"),
-            task=task,
+            task=about.words("task") or "task",
             epoch=sample.name("epoch", 1),
             output=sample.if_object("output").text_if_any("completion"),
-            reference=None if held.are_summaries and len(target or "") >= _CUT else target,
+            reference=None if may_be_cut else target or None,
         )
         rows.append(row)
-    failure = held.failure()
-    if failure is not None and n_void + n_unscored == len(rows):
+    if failure is not None and n_failed + n_unscored == len(rows):
         yield log.row(None, **{_FAILED: failure})
         return
     yield from rows
-    log.note("samples failed or were declared invalid: their scores are missing", n_void)
+    log.note("samples failed or were declared invalid: their scores are missing", n_failed)
     log.note("samples have no scores", n_unscored)
     if failure is not None:
         log.note(failure)
-    if held.header.get("invalidated") is True:
+    if run.header.get("invalidated") is True:
         log.note("the log was declared invalid")
     reducers = config.get("epochs_reducer")
     others = [str(r) for r in reducers if r != "mean"] if isinstance(reducers, list) else []
@@ -299,81 +289,77 @@ def lm_eval_samples(log: Log) -> Iterator[Row]:
 _OF_RESULT = ("promptIdx", "testIdx", "testCase", "provider", "success", "score")
 _EARLY = ('"evalId"', '"gradingResult"', '"provider"')  # one of them stands near the beginning
 _PROVIDER_ERROR = 2  # of failureReason; 1 is an assertion that failed
-_TEST = "test"  # what a test is, until all files are together
 _LONGEST_PROMPT = 40  # characters that name a system
 
 
-@dataclass(frozen=True)
-class _Result:
+class _Result(NamedTuple):
     """What a provider answered to a test with a prompt."""
 
-    start: Start
+    record: Record
     column: object  # the pair of a provider and a prompt
     provider: str
     prompt: str
     number: int | None  # of the test, the same for all systems; old files have none
     test: str  # what the test is, the same for its repeats
     variables: Mapping[str, Any]
-    source: str | None
-    output: str | None
-    scores: Mapping[str, Any]
-    problem: str = ""  # "error" or "unasserted" if nothing was measured
+    problem: str  # "error" or "unasserted" if nothing was measured
+
+    @classmethod
+    def of(cls, record: Record) -> _Result:
+        fields = record.if_object("provider")
+        provider = record.words("provider") or fields.words("label") or fields.words("id")
+        if provider is None:
+            record.wrong("provider", "one with a label or an id")
+        prompt = record.inner("prompt").words("label") or record.words("promptId") or ""
+        case = record.inner("testCase")
+        variables = (case if isinstance(case.get("vars"), dict) else record).inner("vars").values
+        column, assertions = record.get("promptIdx"), case.get("assert")
+        reason, problem = record.get("failureReason"), ""
+        failed = reason is None and record.get("error") and not record.get("gradingResult")
+        if reason == _PROVIDER_ERROR or failed:
+            problem = "error"
+        elif not assertions and not record.if_object("gradingResult").get("componentResults"):
+            problem = "unasserted"
+        return cls(
+            record,
+            column if isinstance(column, int) else (provider, prompt),
+            provider,
+            prompt,
+            record.whole("testIdx"),
+            _as_json([variables, case.get("description"), assertions], record),
+            variables,
+            problem,
+        )
+
+    @property
+    def source(self) -> str | None:
+        """The only variable, if it is a text; else all of them."""
+        only = next(iter(self.variables.values()), "")
+        if len(self.variables) > 1 or not isinstance(only, str):
+            return _as_json(self.variables, self.record)
+        return only or None
+
+    @property
+    def scores(self) -> dict[str, Any]:
+        """The score, the success, and scores by name."""
+        scores = {name: self.record.get(name) for name in ("score", "success")}
+        named = self.record.inner("namedScores").values
+        return scores | {f"{n} (named)" if n in scores else n: x for n, x in named.items()}
 
 
 def _is_promptfoo(view: FileView) -> bool:
     if not any(key in view.head for key in _EARLY):
         return False  # other logs are too large to be parsed for this
     results = (view.record or {}).get("results")
-    return view.has(*_OF_RESULT) or (
-        isinstance(results, dict) and view.has("config") and "results" in results
-    )
+    is_document = isinstance(results, dict) and "results" in results and view.has("config")
+    return is_document or view.has(*_OF_RESULT)
 
 
-def _written(value: Any, record: Record) -> str:
+def _as_json(value: Any, record: Record) -> str:
     try:
         return dumps(value, indent=None)
     except RecursionError:
         record.fail("the test is nested too deeply")
-
-
-def _result(record: Record) -> _Result:
-    provider_fields = record.if_object("provider")
-    provider = (
-        record.words("provider") or provider_fields.words("label") or provider_fields.words("id")
-    )
-    if provider is None:
-        record.wrong("provider", "one with a label or an id")
-    prompt = record.inner("prompt").words("label") or record.words("promptId") or ""
-    case = record.inner("testCase")
-    variables = (case if isinstance(case.get("vars"), dict) else record).inner("vars").values
-    column, assertions = record.get("promptIdx"), case.get("assert")
-    only = next(iter(variables.values())) if len(variables) == 1 else None
-    asked = only if isinstance(only, str) else _written(variables, record) if variables else None
-    scores = {"score": record.get("score"), "success": record.get("success")}
-    for name, value in record.inner("namedScores").values.items():
-        scores[f"{name} (named)" if name in ("score", "success") else name] = value
-    return _Result(
-        start=record.start,
-        column=column if isinstance(column, int) else (provider, prompt),
-        provider=provider,
-        prompt=prompt,
-        number=record.whole("testIdx"),
-        test=_written([variables, case.get("description"), assertions], record),
-        variables=variables,
-        source=asked or None,
-        output=record.if_object("response").text_if_any("output"),
-        scores=scores,
-        problem=_problem(record, assertions),
-    )
-
-
-def _problem(record: Record, assertions: object) -> str:
-    reason = record.get("failureReason")
-    failed = reason is None and record.get("error") and not record.get("gradingResult")
-    if reason == _PROVIDER_ERROR or failed:
-        return "error"
-    parts = record.if_object("gradingResult").get("componentResults")
-    return "" if parts or assertions else "unasserted"
 
 
 def _promptfoo_systems(log: Log, results: list[_Result]) -> dict[object, str]:
@@ -396,31 +382,26 @@ def _promptfoo_systems(log: Log, results: list[_Result]) -> dict[object, str]:
     return names
 
 
-def _numbered_together(table: RawTable) -> RawTable:
-    """Number the tests of several files together: each may hold other ones, in any order.
+def _with_numbered_tests(table: RawTable) -> RawTable:
+    """Number the tests of all files together: each may hold other ones, in any order.
 
-    Descriptions of files are tasks where no two of them share a test.
+    Descriptions of several files are tasks where no two of them share a test.
     """
-    tests, rest = table.columns.get(_TEST), table.without([_TEST])
-    if table.path_of is None or tests is None:
-        return rest.without(["task"])
-    suites = table.columns.get("task", [None] * table.n_rows)
-    suites_of: dict[Any, set[Any]] = defaultdict(set)
-    for test, suite in zip(tests, suites, strict=True):
-        suites_of[test].add(suite)
-    if None in suites or max(map(len, suites_of.values())) > 1:
-        rest, suites = rest.without(["task"]), [None] * table.n_rows
-    paths_of: dict[Any, set[Any]] = defaultdict(set)
+    tests, suites = table.columns["segment"], table.columns.get("task", [None] * table.n_rows)
+    shared = len(set(zip(tests, suites, strict=True))) > len(set(tests))
+    if table.path_of is None or None in suites or shared:
+        table, suites = table.without(["task"]), [None] * table.n_rows
+    files_of: dict[Any, set[Any]] = defaultdict(set)  # of a test, and of a suite
     for row, (test, suite) in enumerate(zip(tests, suites, strict=True)):
         for group in (test, (suite,)):
-            paths_of[group].add(table.path_of(row))
-    pairs = dict(zip(tests, suites, strict=True))
-    numbers = {test: str(number) for number, test in enumerate(pairs)}
-    n_lone = sum(len(paths_of[test]) < len(paths_of[suite,]) for test, suite in pairs.items())
+            files_of[group].add(table.path_of and table.path_of(row))
+    suite_of = dict(zip(tests, suites, strict=True))
+    numbers = {test: str(number) for number, test in enumerate(suite_of)}
+    n_lone = sum(len(files_of[test]) < len(files_of[suite,]) for test, suite in suite_of.items())
     lone = f"{n_lone:,} of {plural(len(numbers), 'test')} not in all files of promptfoo"
     note = f"{lone}: one is known by its variables, description and assertions"
-    columns = {**rest.columns, "segment": [numbers[test] for test in tests]}
-    return replace(rest, columns=columns, notes=(*table.notes, *([note] if n_lone else [])))
+    columns = {**table.columns, "segment": [numbers[test] for test in tests]}
+    return replace(table, columns=columns, notes=(*table.notes, *([note] if n_lone else [])))
 
 
 @foreign(
@@ -430,7 +411,7 @@ def _numbered_together(table: RawTable) -> RawTable:
            "task": "config.description", "source": "vars", "output": "response.output"},
     recognise=_is_promptfoo,
     files=("*.json", "*.jsonl"),
-    settle=_numbered_together,
+    settle=_with_numbered_tests,
     known_by="JSON with config and results.results; JSONL with promptIdx, testIdx, testCase",
     example='{"promptIdx": 0, "testIdx": 0, "provider": {"id": "p"}, "testCase": {"vars": '
     '{"q": "1+1?"}, "assert": [{"type": "equals", "value": "2"}]}, "success": true, "score": 1, '
@@ -446,30 +427,26 @@ def promptfoo_results(log: Log) -> Iterator[Row]:
     is_lines = log.view.has(*_OF_RESULT)
     rows = records(log.view) if is_lines else within(log.view, "results", "results")
     config = Record(log.view, None, {}) if is_lines else document(log.view).inner("config")
-    results = [_result(record) for record in rows]
-    results.sort(key=lambda result: result.number or 0)  # threads finish in any order
+    # Threads finish in any order.
+    results = sorted(map(_Result.of, rows), key=lambda result: result.number or 0)
     systems = _promptfoo_systems(log, results)
     log.facts = {"score": BETTER_HIGH, "success": BETTER_HIGH}
-    numbered: dict[int, _Result] = {}
-    tests: dict[str, tuple[str, _Result]] = {}  # with the item and the first result
-    seen: Counter[tuple[object, str]] = Counter()
+    tests: dict[object, _Result] = {}
+    n_answers: Counter[tuple[object, str]] = Counter()
     for result in results:
-        test = result
-        if result.number is not None:
-            test = numbered.setdefault(result.number, result)
-        item, first = tests.setdefault(test.test, (str(len(tests)), test))
-        seen[result.column, item] += 1
+        # What a provider adds to the variables (a session) does not make another test.
+        test = tests.setdefault(result.test if result.number is None else result.number, result)
+        n_answers[result.column, test.test] += 1
         yield log.row(
-            result.start,
+            result.record,
             {} if result.problem else result.scores,
-            _dotted("vars", first.variables),
+            _dotted("vars", test.variables),
             system=systems[result.column],
-            segment=item,
+            segment=test.test,
             task=config.words("description"),
-            epoch=str(seen[result.column, item]),
-            source=first.source,
-            output=result.output,
-            **{_TEST: test.test},
+            epoch=str(n_answers[result.column, test.test]),
+            source=test.source,
+            output=result.record.if_object("response").text_if_any("output"),
         )
     problems = Counter(result.problem for result in results)
     log.note("results are errors of the provider: their scores are missing", problems["error"])

@@ -12,15 +12,11 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
-import numpy as np
-
 from steelyard.core.table import missing
 from steelyard.core.text import listed, plural
-from steelyard.data.evalset import EvalSet
 from steelyard.formats import columns as roles
 from steelyard.formats import files
 from steelyard.formats.foreign import BETTER_HIGH, BETTER_LOW, Log, Row, foreign
-from steelyard.formats.format import ForeignTable
 from steelyard.formats.rawtable import RawTable, Stated
 from steelyard.formats.reshape import spread
 from steelyard.formats.scoretables import LONG, SYSTEM_TABLE
@@ -35,26 +31,22 @@ def _by_model(table: RawTable, score: str) -> RawTable:
     They are one metric, unless files score the same outputs, or only some have references: then
     each file is a model, and names its score.
     """
-    if table.path_of is None or score not in table:
+    if table.path_of is None:
         return table
-    paths = [table.path_of(row) for row in range(table.n_rows)]
-    keys = list(zip(*(table.columns[n] for n in ("system", "segment") if n in table), strict=True))
+    paths = [str(table.path_of(row)) for row in range(table.n_rows)]
+    keys = list(zip(table.columns["system"], table.columns["segment"], strict=True))
     if len(set(zip(keys, paths, strict=True))) < table.n_rows:
         table.fail("a system and segment stand in one file twice")
-    names = files.by_stem(map(str, dict.fromkeys(paths)))
-    with_reference = {
-        path
-        for text, path in zip(table.columns.get("reference", ()), paths, strict=False)
-        if not missing(text)
-    }
+    names = files.by_stem(dict.fromkeys(paths))
+    references = zip(paths, table.columns.get("reference", ()), strict=False)
+    with_reference = {path for path, text in references if not missing(text)}
     if len(set(keys)) < table.n_rows:
         why = "files score the same outputs"
-    elif "reference" in table and len(with_reference) < len(names):
+    elif 0 < len(with_reference) < len(names):
         why = "some files have references, others have none"
     else:
-        note = f"{plural(len(names), 'file')} are taken for one metric, {score}"
-        return replace(table, notes=(*table.notes, note))
-    columns = {**table.columns, _MODEL: [names[str(path)] for path in paths]}
+        return table.noted(f"{plural(len(names), 'file')} are taken for one metric, {score}")
+    columns = {**table.columns, _MODEL: [names[path] for path in paths]}
     for name in filter(roles.is_text, table.columns):
         columns[name] = _shared_texts(table, name, keys)
     by_model = spread(replace(table, columns=columns), _MODEL, score)
@@ -117,48 +109,16 @@ def comet_scores(log: Log) -> Iterator[Row]:
 
 
 _METRICX, _MOST_ERRORS = "MetricX", 25.0
-_METRICX_NAMES = {
-    "system": "system_id",
-    "segment": "segment_id",
-    "output": "hypothesis",
-    _METRICX: "prediction",
-}
 
 
-def _unfold_metricx(table: RawTable) -> RawTable:
-    """Use our names of columns; without ids, systems are files and segments are lines.
-
-    Many tools write a hypothesis and a prediction: numbers out of range are of another one.
-    """
-    names = {
-        role: name if name in table else role if role in table else ""
-        for role, name in _METRICX_NAMES.items()
-    }
-    columns: dict[str, Any] = {role: table.columns[name] for role, name in names.items() if name}
-    values = table.numbers(names[_METRICX]) if names[_METRICX] else np.zeros(0)
-    for row in np.flatnonzero((values < 0) | (values > _MOST_ERRORS))[:1]:
-        table.fail(
-            f"'{names[_METRICX]}' is {values[row]:g}, expected 0..{_MOST_ERRORS:g} as of MetricX "
-            f'(format="{LONG.name}" reads a table of other scores)',
-            int(row),
-        )
-    notes = list(table.notes)
-    if not names["system"]:
-        columns["system"] = [files.stem(table.path)] * table.n_rows
-        notes.append("MetricX: without system_id, a system is called as its file")
-    if not names["segment"]:
-        columns["segment"] = [str(table.line(row)) for row in range(table.n_rows)]
-        notes.append("MetricX: without segment_id, segments are lines, from 1")
-    rest = [name for name in table.columns if name not in names.values()]
-    used = [name for name in rest if name == "label" or roles.is_text(name)]
-    columns |= {name: table.columns[name] for name in used}
-    if not any(columns.get("reference", ())):
-        columns.pop("reference", None)  # empty where the model uses none
-    unused = [name for name in rest if name not in used]
-    notes += [f"{table.place}: not read: {listed(unused, 5)}"] if unused else []
-    facts = {_METRICX: BETTER_LOW, "label": Stated("human", True)}
-    renamed = {role: name for role, name in names.items() if name not in ("", role)}
-    return replace(table, columns=columns, given=renamed, facts=facts, notes=tuple(notes))
+def _is_metricx(view: FileView) -> bool:
+    """Tell a hypothesis and its prediction; in tables, or of a premise, it may be any model's."""
+    given = (view.record or {}).keys()
+    return (
+        {"hypothesis", "prediction"} <= given
+        and not {"source", "reference"}.isdisjoint(given)
+        and "premise" not in given
+    )
 
 
 def _settle_metricx(table: RawTable) -> RawTable:
@@ -169,21 +129,48 @@ def _settle_metricx(table: RawTable) -> RawTable:
     return replace(table, notes=(*table.notes, note))
 
 
-metricx_output = ForeignTable(
-    name="MetricX output",
-    gives=EvalSet,
+@foreign(
+    "MetricX output",
+    LONG,
+    names={"output": "hypothesis", _METRICX: "prediction"},
+    recognise=_is_metricx,
+    files=("*.jsonl",),
+    settle=_settle_metricx,
     known_by="JSON lines with hypothesis, prediction and source or reference",
     example='{"source": "Ja.", "hypothesis": "Yes.", "reference": "Yes.", "prediction": 1.742}\n',
     example_name="sysA.jsonl",
-    marks=(  # in other files it may be any metric's
-        ".hypothesis .prediction .source -.premise -delimited",
-        ".hypothesis .prediction .reference -.premise -delimited",
-    ),
-    files=("*.jsonl",),
-    unfold=_unfold_metricx,
-    settle=_settle_metricx,
-    becomes=LONG,
 )
+def metricx_output(log: Log) -> Iterator[Row]:
+    """Yield a row per prediction; without ids, systems are files and segments are lines."""
+    log.facts = {_METRICX: BETTER_LOW, "label": Stated("human", True)}
+    given = log.view.record or {}
+    keys = {}
+    for role, instead in (("system", "a system is called as its file"),
+                          ("segment", "segments are lines, from 1")):  # fmt: skip
+        keys[role] = next((key for key in (f"{role}_id", role) if key in given), "")
+        if keys[role]:
+            log.names[role] = keys[role]
+        else:
+            log.notes.append(f"MetricX: without {role}_id, {instead}")
+    used = {"hypothesis", "prediction", "label", *keys.values()}
+    for record in log.records():
+        score = record.number("prediction")
+        if score is not None and not 0 <= score <= _MOST_ERRORS:
+            record.fail(
+                f"'prediction' is {score:g}, expected 0..{_MOST_ERRORS:g} as of MetricX "
+                f'(format="{LONG.name}" reads a table of other scores)'
+            )
+        rest = [key for key in record.values if key not in used]
+        yield log.row(
+            record,
+            {_METRICX: score} | ({"label": record.get("label")} if "label" in given else {}),
+            {key: record.get(key) for key in rest if not roles.is_text(key)},
+            system=record.name(keys["system"]) if keys["system"] else log.view.stem,
+            segment=record.name(keys["segment"]) if keys["segment"] else str(record.line),
+            output=record.text("hypothesis"),
+            **{key: record.text(key) or None for key in rest if roles.is_text(key)},
+        )
+
 
 _SACREBLEU = re.compile(r"BLEU|chrF[0-9]*(\+\+)?|TER")
 _BY_METRIC = replace(SYSTEM_TABLE, prepare=lambda table: spread(table, "metric", "score"))
@@ -226,9 +213,9 @@ def sacrebleu_scores(log: Log) -> Iterator[Row]:
             if not _SACREBLEU.fullmatch(metric):
                 record.fail(f"'{metric}' is no metric of sacreBLEU (BLEU, chrF2, TER)")
             is_object = isinstance(record.get(metric), dict)
-            held = record.object(metric) if is_object else record
-            key = metric if metric in held.values else "score"
-            score = held.number(key, words=not is_object and key == metric)
+            fields = record.object(metric) if is_object else record
+            key = metric if metric in fields.values else "score"
+            score = fields.number(key, words=not is_object and key == metric)
             log.facts[metric] = BETTER_LOW if metric == "TER" else BETTER_HIGH
             yield log.row(record, system=system, metric=metric, score=score)
 

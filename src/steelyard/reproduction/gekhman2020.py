@@ -24,8 +24,8 @@ from steelyard.formats.entities import SIDES, EntityAnnotations
 from steelyard.formats.load import column_values, load
 from steelyard.kobe.annotations import entity_counts, linked, read_annotations
 from steelyard.kobe.matching import Kobe, match, statistics
+from steelyard.reproduction.places import Data, Places
 from steelyard.reproduction.reproduction import Ours, Paper, Reproduction, Row, cells, compare
-from steelyard.reproduction.search import Data, Places
 from steelyard.stats.correlation import pearson
 from steelyard.studies.study import Progress
 
@@ -71,8 +71,8 @@ def reproduce_kobe(
     for key in TABLES:
         for _, metric, lp, value in cells(published[key]):
             printed.setdefault(lp, {})[metric] = value
-    counts = [*published["table5"]["rows"]]
-    there = AtHand.of(places, [lp for key in TABLES for lp in published[key]["columns"]], progress)
+    there = AtHand(places, [lp for key in TABLES for lp in published[key]["columns"]], progress)
+    kinds = [*published["table5"]["rows"]]
     rows = [
         *(row for key in TABLES for row in compare(published[key], there.cell)),
         *_table4_rows(published, there),
@@ -82,7 +82,7 @@ def reproduce_kobe(
         *(
             row
             for key in COUNTS
-            for row in compare(published[key], lambda what, lp: there.count(counts.index(what), lp))
+            for row in compare(published[key], lambda what, lp: there.count(kinds.index(what), lp))
         ),
         *PAPER.absent(),
     ]
@@ -201,13 +201,13 @@ def _sample_rows(published: Mapping[str, Any], places: Places, there: AtHand) ->
     """What the authors' code gives on the sample that stands in their repository."""
     name = sample_of(SAMPLE)
     path = places.file(name)
-    missing = places.without(name) if path is None else there.lacks(SAMPLE)
-    direction = there.links.get(SAMPLE)
-    if path is not None and direction is not None and not direction.sample:
-        direction = Direction.of(read_annotations(path), sample=True)
     scores: Mapping[str, float] = {}
+    missing = places.without(name) if path is None else there.lacks(SAMPLE)
     r: float | str = missing
-    if path is not None and direction is not None:
+    if path is not None:
+        direction = there.links[SAMPLE]
+        if not direction.sample:
+            direction = Direction.of(read_annotations(path), sample=True)
         scores = direction.scores["ref"]
         r = missing or direction.correlation("ref", there.people[SAMPLE])
     yield from compare(published["sample"], lambda system, _: scores[system] if scores else missing)
@@ -250,16 +250,7 @@ class Direction:
         return cls(scores, counts, links.inputs, sample)
 
     def correlation(self, side: str, people: Mapping[str, float]) -> float | str:
-        """Pearson's r with the scores of people, on systems that have both; or why there is none.
-
-        Examples
-        --------
-        >>> links = Direction({"src": {"A": 1.0, "B": 2.0, "C": 4.0}}, (), ())
-        >>> round(links.correlation("src", {"A": 1, "B": 2, "D": 9, "C": 3}), 3)
-        0.982
-        >>> links.correlation("ref", {})
-        'the entity links at hand have none of the reference'
-        """
+        """Pearson's r with the scores of people, where systems have both; or why there is none."""
         if side not in self.scores:
             return none_of(side)
         scores = self.scores[side]
@@ -268,52 +259,42 @@ class Direction:
         return float(pearson(pairs[:, :1], pairs[:, 1:])[0])
 
 
-@dataclass(frozen=True, slots=True)
 class AtHand:
-    """What of the paper's data is there: correlations of metrics, and directions with links.
+    """What of the paper's data is there: scores by direction, and directions with links.
 
     ``no_scores`` and ``no_links`` say what was looked for; they are empty if all is there.
     """
 
-    scores: Path | None
-    people: Mapping[str, Mapping[str, float]]
-    metrics: Correlations
-    links: Mapping[str, Direction]
-    no_scores: str
-    no_links: str
-
-    @classmethod
-    def of(cls, places: Places, pairs: Sequence[str], progress: Progress | None = None) -> AtHand:
-        """Look for the scores and the links of directions, and read them."""
-        name = next((name for name in SCORES if places.file(name) is not None), "")
-        scores = places.file(name) if name else None
-        human, ignore = SCORES.get(name, ("", ()))
-        sets: dict[str, EvalSet] = {}
-        if scores is not None:
-            for lp in column_values(scores, column="lp"):
-                es = load(scores, where={"lp": lp}, human=human, ignore=ignore)
-                sets[lp] = es.drop(systems=[s for s in _GONE.get(lp, ()) if s in es.systems])
-        links: dict[str, Direction] = {}
-        for done, (lp, direction) in enumerate(_directions(places, pairs), 1):
-            if direction is not None:
-                links[lp] = direction
+    def __init__(
+        self, places: Places, pairs: Sequence[str], progress: Progress | None = None
+    ) -> None:
+        name = next((name for name in SCORES if places.file(name) is not None), None)
+        self.scores = None if name is None else places.file(name)
+        self.no_scores = places.without(*SCORES) if name is None else ""
+        self.people: dict[str, dict[str, float]] = {}
+        self.metrics: dict[str, dict[str, float]] = {}  # their correlations
+        if self.scores is not None and name is not None:
+            human, ignore = SCORES[name]
+            for lp in column_values(self.scores, column="lp"):
+                es = load(self.scores, where={"lp": lp}, human=human, ignore=ignore)
+                es = es.drop(systems=[s for s in _GONE.get(lp, ()) if s in es.systems])
+                means = es[human].system_means().tolist()
+                self.people[lp] = dict(zip(es.systems, means, strict=True))
+                self.metrics[lp] = correlations(es, human)
+        self.links: dict[str, Direction] = {}
+        released = _released(places)
+        for done, pair in enumerate(pairs, 1):  # one by one: links are large
+            lines = places.file(sample_of(pair))
+            if pair in released:
+                self.links[pair] = Direction.of(entities.read_released(released[pair]))
+            elif lines is not None:
+                sample = pair == SAMPLE
+                self.links[pair] = Direction.of(read_annotations(lines), sample=sample)
             if progress is not None:
                 progress(done, len(pairs))
-        absent = [lp for lp in pairs if lp not in links]
-        wanted = (
-            f"entity links of {listed(absent, len(pairs))} ({RELEASES[0]}/ of the KoBE release)"
-        )
-        return cls(
-            scores=scores,
-            people={
-                lp: dict(zip(es.systems, es[human].system_means().tolist(), strict=True))
-                for lp, es in sets.items()
-            },
-            metrics={lp: correlations(es, human) for lp, es in sets.items()},
-            links=links,
-            no_scores="" if scores is not None else places.without(*SCORES),
-            no_links=places.without(wanted) if absent else "",
-        )
+        absent = listed([pair for pair in pairs if pair not in self.links], len(pairs))
+        wanted = f"entity links of {absent} ({RELEASES[0]}/ of the KoBE release)"
+        self.no_links = places.without(wanted) if absent else ""
 
     def lacks(self, *pairs: str) -> str:
         """Say why scores of these directions are not at hand; empty if they are."""
@@ -355,21 +336,8 @@ def sample_of(pair: str) -> str:
     return f"wmt19-metrics/kobe-entities.{pair}.jsonl.gz"
 
 
-def _directions(places: Places, pairs: Sequence[str]) -> Iterator[tuple[str, Direction | None]]:
-    """Score directions one by one, so that the links of one are in memory at a time."""
-    released = _released(places)
-    for pair in pairs:
-        lines = places.file(sample_of(pair))
-        if pair in released:
-            yield pair, Direction.of(entities.read_released(released[pair]))
-        elif lines is not None:
-            yield pair, Direction.of(read_annotations(lines), sample=pair == SAMPLE)
-        else:
-            yield pair, None
-
-
 def _released(places: Places) -> dict[str, Path]:
     """Find the folders of directions: of the release by its name, or of a folder that is one."""
-    held = places.folder(*RELEASES, holds=lambda path: bool(entities.released_pairs(path)))
-    folders = [folder for folder in (held, *places.roots) if folder is not None]
+    release = places.folder(*RELEASES, holds=lambda path: bool(entities.released_pairs(path)))
+    folders = [folder for folder in (release, *places.roots) if folder is not None]
     return next((pairs for folder in folders if (pairs := entities.released_pairs(folder))), {})

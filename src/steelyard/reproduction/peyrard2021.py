@@ -1,8 +1,8 @@
 """The paired-evaluation paper (Peyrard et al. 2021): its tables and figures beside ours.
 
-Every frame that is there is used (:mod:`steelyard.reproduction.evalframes`), of the paper's 296
+Every frame that is there is used (:mod:`steelyard.reproduction.paired_frames`), of the paper's 296
 setups. On TAC and dialogue, the rankings of the authors' code
-(:mod:`steelyard.reproduction.aspublished`) are compared with its own output; with the printed
+(:mod:`steelyard.reproduction.paired_rules`) are compared with its own output; with the printed
 tables are those of all setups at hand. Worked examples and the simulation need no data.
 
 The cells of Table 3 are multiples of 1/30 for one metric, of 1/60 for two and of 1/90 for three, so
@@ -16,22 +16,23 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from itertools import combinations, product
-from typing import Any, NamedTuple
+from itertools import combinations, groupby, product
+from typing import Any
 
 import numpy as np
 
 from steelyard.comparison.options import RankOptions
 from steelyard.comparison.rankings import connection_warnings
 from steelyard.core.rng import Rng, generator
-from steelyard.reproduction.aspublished import (
+from steelyard.reproduction.paired_frames import FOLDERS, FRAMES, ROWS, Frames, find_frames
+from steelyard.reproduction.paired_rules import (
     first_of_tied,
     order_as_published,
     rank_as_published,
     sign_as_published,
     top_as_published,
 )
-from steelyard.reproduction.evalframes import FOLDERS, FRAMES, Frames, find_frames
+from steelyard.reproduction.places import Data, Places
 from steelyard.reproduction.reproduction import (
     FAULT,
     Ours,
@@ -42,7 +43,6 @@ from steelyard.reproduction.reproduction import (
     compare,
     printed,
 )
-from steelyard.reproduction.search import Data, Places
 from steelyard.stats.arrays import Floats, row_means
 from steelyard.stats.correlation import joint_shares
 from steelyard.stats.resampling.bootstrap import row_medians
@@ -59,11 +59,7 @@ PAPER = Paper(
 DRAWS = 300  # samples of each setup, for Table 3 and Figure 4
 TEST_DRAWS = 1000  # samples, for Figure 6
 #: What the authors' code was run on: rows of Table 3.
-_SCOPES = {
-    "all": (*FRAMES[0].rows, *FRAMES[1].rows),
-    "dialogue": FRAMES[1].rows,
-    "TAC": FRAMES[0].rows,
-}
+_SCOPES = {"all": ROWS[:5], "dialogue": ROWS[3:5], "TAC": ROWS[:3]}
 _CUT = (
     "under the authors' rule last digits decide ties, and the tables in {folder}/ are cut; those "
     f"in {FOLDERS[0]}/ have every digit"
@@ -110,13 +106,16 @@ def _parts(
 def measure_as_published(sets: Mapping[str, Sequence[Setup]]) -> dict[str, Floats]:
     """Compare the five rankings of the authors' code, by its own rule: a row for every setup."""
     rules = Rules(top_sets=top_as_published, differ=order_as_published)
-    return {name: measure(rank_as_published(_stack(own)), rules) for name, own in sets.items()}
+    return {
+        name: measure(rank_as_published(np.stack([s.scores for s in setups])), rules)
+        for name, setups in sets.items()
+    }
 
 
 def _figure1_rows(scores: Mapping[str, list[float]]) -> Iterator[Row]:
     """Three systems with one mean; the median prefers A, Bradley-Terry prefers B and C."""
-    table = {name: np.array(own, dtype=np.float64) for name, own in scores.items()}
-    means = {name: float(own.mean()) for name, own in table.items()}
+    table = {name: np.array(row, dtype=np.float64) for name, row in scores.items()}
+    means = {name: float(row.mean()) for name, row in table.items()}
     equal = "equal" if len(set(means.values())) == 1 else str(means)
     yield Row.judge("Figure 1, means of A B C", "equal", equal)
     a, b = row_medians(np.stack([table["A"], table["B"]]))
@@ -146,20 +145,19 @@ def _triple_rows(published: int, frames: Frames) -> Iterator[Row]:
         "the paper's claim is false; detail: of all triples those with the loser ahead, those that "
         "are level, setups with any, and the same with ties as half wins"
     )
-    for row in (row for frame in FRAMES for row in frame.rows):
+    for row in ROWS:
         what = f"Appendix F, {row}: triples whose third system changes the order of two"
         setups = frames.of([row])
         if not setups:
             yield Row.absent(what, published, frames.missing[row])
             continue
         second, half = (
-            [overturned_pairs(_points(setup.scores, ties)) for setup in setups]
+            np.array([overturned_pairs(_points(setup.scores, ties)) for setup in setups])
             for ties in ("second", "half")
         )
-        triples, turned, level = (sum(own[k] for own in second) for k in range(3))
-        some = f"{sum(own.changed > 0 for own in second)} of {len(setups)} setups"
-        others = sum(own.changed for own in half)
-        detail = f"of {triples:,}: {turned:,} and {level:,}; {some}; {others:,}"
+        triples, turned, level = second.sum(axis=0).tolist()
+        some = f"{(second[:, 1:].sum(axis=1) > 0).sum()} of {len(setups)} setups"
+        detail = f"of {triples:,}: {turned:,} and {level:,}; {some}; {half[:, 1:].sum():,}"
         yield Row.judge(what, published, Ours(turned + level, detail=detail)).blame_paper(reason)
 
 
@@ -176,22 +174,21 @@ def _strengths(scores: Floats) -> Floats:
 
 def _simulation_rows(published: Mapping[str, Any], study: Study) -> Iterator[Row]:
     """The claims of section 4, and the figures of the authors' simulation run again."""
-    for own in study.table("claims").records():
-        what, evidence = f"Figure 3, {own['claim']}", str(own["evidence"])
-        yield Row.claim(what, holds=bool(own["holds"]), reason=evidence)
-    overall = {str(record["ranking"]): record for record in study.table("overall").records()}
+    for claim in study.table("claims").records():
+        what, evidence = f"Figure 3, {claim['claim']}", str(claim["evidence"])
+        yield Row.claim(what, holds=bool(claim["holds"]), reason=evidence)
+    overall = {record["ranking"]: record for record in study.table("overall").records()}
+    curve = study.curve("e")
+    lines = {line.name: line for line in curve.lines}
 
     def tau(ranking: str, _: str) -> Ours:
         return _simulated(*(overall[ranking][key] for key in ("tau", "low", "high")))
-
-    yield from compare(published["simulation"], tau)
-    curve = study.curve("e")
-    lines = {line.name: line for line in curve.lines}
 
     def with_outliers(ranking: str, percent: str) -> Ours:
         line, place = lines[ranking], curve.x.index(float(percent) / 100)
         return _simulated(line.y[place], line.low[place], line.high[place])
 
+    yield from compare(published["simulation"], tau)
     yield from compare(published["outliers"], with_outliers)
 
 
@@ -200,10 +197,6 @@ def _simulated(*numbers: Any) -> Ours:
     tau, low, high = (np.nan if number is None else float(number) for number in numbers)
     reason = "both are simulations, and differ by more than two standard errors"
     return Ours(tau, reason, error=(high - low) / (2 * 1.96) * math.sqrt(1 + 1 / 3))
-
-
-def _stack(setups: Sequence[Setup]) -> Floats:
-    return np.stack([setup.scores for setup in setups])
 
 
 def _means(measured: Iterable[Floats]) -> dict[tuple[str, str], float]:
@@ -219,7 +212,7 @@ def _means(measured: Iterable[Floats]) -> dict[tuple[str, str], float]:
 
 def _of_subset(frames: Frames, ours: Callable[[Any, str], float]) -> Callable[[str, str], Ours]:
     """Show figures that the paper gives of all its setups, compared only if all are at hand."""
-    missing, subset = "" if frames.setups else frames.absent([*frames.missing]), frames.subset
+    missing, subset = "" if frames.setups else frames.absent(), frames.subset
     return lambda row, column: Ours(missing or ours(row, column), subset, other_data=bool(subset))
 
 
@@ -228,11 +221,11 @@ def _table_rows(
 ) -> Iterator[Row]:
     """Tables 1 and 4, whose first three rows are those of Table 1."""
     means = _means(measured.values())
+    ours = _of_subset(frames, lambda row, column: means[row, column])
     first, fourth = published["table1"], published["table4"]
+    yield from compare(first, ours, title="Table 1")
     both = {**fourth, "rows": {**first["rows"], **fourth["rows"]}}
-    for title, table in (("Table 1", first), ("Table 4", both)):
-        ours = _of_subset(frames, lambda row, column: means[row, column])
-        yield from compare(table, ours, title=title)
+    yield from compare(both, ours, title="Table 4")
 
 
 def _code_rows(
@@ -270,60 +263,37 @@ def _pairformance_rows(published: Mapping[str, Any], frames: Frames) -> Iterator
         "the paper's tool never ends: two systems that win nothing and always tie with each other "
         "are 0 / 0 in its iteration; here they are named, and the others ranked"
     )
-    known = {setup.score: setup for setup in frames.of([published["set"]])}
+    setups = {setup.score: setup for setup in frames.of([published["set"]])}
     missing = frames.absent([published["set"]]) or "no scores of this metric"
     for metric in published["metrics"]:
         what = f"Pairformance, {published['set']} {metric}, ties dropped"
-        if metric not in known:
+        if metric not in setups:
             yield Row.absent(what, published["outcome"], missing)
             continue
-        counts = win_counts(known[metric].scores)
+        counts = win_counts(setups[metric].scores)
         fit = bradley_terry(counts.wins, counts.ties, ties_as="drop")
-        ours = "; ".join(connection_warnings(fit, known[metric].systems)) or "all are ranked"
+        ours = "; ".join(connection_warnings(fit, setups[metric].systems)) or "all are ranked"
         yield Row(what, published["outcome"], ours, FAULT, note)
 
 
-class Overturned(NamedTuple):
-    """Of ``triples`` of a pair and a third system, how many change the order of the pair.
-
-    ``reversed`` puts the loser first, ``levelled`` makes both equal; triples whose pair is equal
-    alone are not counted among any.
-    """
-
-    triples: int
-    reversed: int
-    levelled: int
-
-    @property
-    def changed(self) -> int:
-        """How many are not in their order any more."""
-        return self.reversed + self.levelled
-
-
-def overturned_pairs(points: Floats) -> Overturned:
-    """Count the pairs whose order a third system changes.
+def overturned_pairs(points: Floats) -> tuple[int, int, int]:
+    """Count triples of an ordered pair and a third system; those that reverse it, or level it.
 
     ``points[i, j]`` are the wins of i against j, ties split between them; all pairs met equally
     often. Then Bradley-Terry orders any three systems by their points among the three, so that no
     fit is needed (see :func:`steelyard.stats.strength.bradleyterry.segment_points`).
-
-    Examples
-    --------
-    >>> wins = np.array([[0.0, 2, 1], [1, 0, 2], [2, 1, 0]])  # a cycle: with a third, all are equal
-    >>> overturned_pairs(wins)
-    Overturned(triples=3, reversed=0, levelled=3)
     """
     n = len(points)
     ahead = points > points.T
-    counts = [0, 0, 0]
+    counts = np.zeros(3, dtype=np.int64)
     for third in range(n):
         won = points[:, third]
         lead = points - points.T + won[:, None] - won[None, :]
         rest = np.arange(n) != third
         pairs = ahead & rest[:, None] & rest[None, :]
-        kinds = (pairs, pairs & (lead < 0), pairs & (lead == 0))
-        counts = [count + int(kind.sum()) for count, kind in zip(counts, kinds, strict=True)]
-    return Overturned(*counts)
+        counts += [kind.sum() for kind in (pairs, pairs & (lead < 0), pairs & (lead == 0))]
+    triples, turned, level = counts.tolist()
+    return triples, turned, level
 
 
 # -- samples of instances
@@ -351,13 +321,7 @@ Sampled = Mapping[tuple[str, str], tuple[Floats, Floats]]  # mean and deviation 
 
 
 def sample_size(n_segments: int, least: int = 1) -> int:
-    """Give a fifth of the segments, as a whole number.
-
-    Examples
-    --------
-    >>> [sample_size(n) for n in (48, 44, 60)], sample_size(48, 30)
-    ([10, 9, 12], 30)
-    """
+    """Return a fifth of the segments, as a whole number."""
     return min(n_segments, max(least, round(SHARE * n_segments)))
 
 
@@ -366,9 +330,8 @@ def sample_means(
 ) -> dict[tuple[str, str], tuple[Floats, Floats]]:
     """Mean and standard deviation over samples of each setup: pairs of rankings x measures."""
     rules = Rules(RankOptions(ties="second"), top_sets=first_of_tied)
-    rows = [row for frame in FRAMES for row in frame.rows]
     # One stream for each row of Table 3, there or not: what else is there moves no figure.
-    streams = dict(zip(rows, rng.spawn(len(rows)), strict=True))
+    streams = dict(zip(ROWS, rng.spawn(len(ROWS)), strict=True))
     samples = {}
     for setup in setups:
         (stream,) = streams[setup.set.partition(" ")[0]].spawn(1)
@@ -395,22 +358,26 @@ def table3_rows(
     headings = [f"{c}, {r}" for c in published["columns"] for r in published["rankings"]]
     judged = []
     for name, rows in published["sets"].items():
-        for cell in cells({**published, "columns": headings, "rows": rows}, set=name):
-            column, _, rankings = cell[2].partition(", ")
-            setups = [s for s in frames.of([name]) if s.score in COLUMNS[column]]
-            judged.append((name, column, rankings, setups, cell))
-    together = sum(bool(setups) for *_, setups, _ in judged)
-    for name, column, rankings, setups, (what, share, _, value) in judged:
-        if not setups:
+        for what, share, heading, value in cells(
+            {**published, "columns": headings, "rows": rows}, set=name
+        ):
+            column = heading.partition(", ")[0]
+            samples = [
+                sampled[s.set, s.score] for s in frames.of([name]) if s.score in COLUMNS[column]
+            ]
+            judged.append((what, name, share, heading, value, samples))
+    together = sum(bool(samples) for *_, samples in judged)
+    for what, name, share, heading, value, samples in judged:
+        column, _, rankings = heading.partition(", ")
+        if not samples:
             absent = frames.missing.get(name) or f"no scores of {column} on {name}"
             yield Row.absent(what, value, absent)
             continue
         p, m = pairs.index(rankings), MEASURES.index(share)
-        means, spreads = zip(*(sampled[s.set, s.score] for s in setups), strict=True)
-        variance = sum(spread[p, m] ** 2 for spread in spreads) / len(setups) ** 2
+        means, spreads = np.array(samples)[:, :, p, m].T
+        variance = sum(spreads**2) / len(samples) ** 2
         error = float(np.sqrt(variance * (1 / PUBLISHED_DRAWS + 1 / draws)))
-        mean = float(np.mean([mean[p, m] for mean in means]))
-        ours = Ours(mean, error=error, together=together)
+        ours = Ours(float(np.mean(means)), error=error, together=together)
         row = Row.judge(what, value, ours, published["tolerance"])
         if (name, column) == ("TAC08", "ROUGE-WE") and rankings in _PARTNERS:
             partner = headings.index(f"{column}, {_PARTNERS[rankings]}")
@@ -422,8 +389,7 @@ def figure4_rows(
     frames: Frames, fifths: Sampled, draws: int, rng: np.random.Generator
 ) -> Iterator[Row]:
     """What the paper says of disagreement by metric and by task, and how many setups it is of."""
-    larger = sample_means(frames.setups, draws, rng, LEAST)
-    yield from _metric_rows(frames, larger)
+    yield from _metric_rows(frames, sample_means(frames.setups, draws, rng, LEAST))
     yield from _task_rows(frames, fifths)
 
 
@@ -433,7 +399,7 @@ def _metric_rows(frames: Frames, samples: Sampled) -> Iterator[Row]:
         column: _mean([pair for (_, metric), pair in samples.items() if metric in COLUMNS[column]])
         for column in ("BLEU", "MoverScore", "BERTScore")
     }
-    missing = "" if samples else frames.absent([*frames.missing])
+    missing = "" if samples else frames.absent()
     for metric, p in product(("MoverScore", "BERTScore"), (1, 2)):
         what = f"Figure 4a, {' against '.join(PAIRS[p])}: {metric} is less affected than BLEU"
         yield _smaller(what, by_metric[metric][p], by_metric["BLEU"][p], frames.subset, missing)
@@ -476,24 +442,22 @@ def _smaller(what: str, one: float, two: float, subset: str, missing: str) -> Ro
     return Row.claim(what, holds=holds, reason=reason, detail=detail, other_data=bool(subset))
 
 
-def _tested(parts: Iterable[Setup], tests: Sequence[str]) -> Floats:
-    """Give the matrix of tests, the sign test being that of the authors."""
+def _shares(parts: Iterable[Setup], tests: Sequence[str]) -> Floats:
+    """Return how often two tests find a difference, the sign test being that of the authors."""
     differences = []
     for part in parts:
-        differences.append(units.significant_pairs(part.scores, tests, 0.05))
-        differences[-1][list(tests).index("sign")] = sign_as_published(part.scores) < 0.05
+        significant = units.significant_pairs(part.scores, tests, 0.05)
+        significant[list(tests).index("sign")] = sign_as_published(part.scores) < 0.05
+        differences.append(significant)
     return joint_shares(np.concatenate(differences, axis=1))
 
 
 def _drawn_parts(setups: Sequence[Setup], draws: int, rng: np.random.Generator) -> Iterator[Setup]:
     """Draw sets, metrics and samples."""
-    sets: dict[str, list[Setup]] = {}
-    for setup in setups:
-        sets.setdefault(setup.set, []).append(setup)
-    names = list(sets)
+    sets = [list(group) for _, group in groupby(setups, key=lambda setup: setup.set)]
     for _ in range(draws):
-        own = sets[names[int(rng.integers(len(names)))]]
-        setup = own[int(rng.integers(len(own)))]
+        metrics = sets[int(rng.integers(len(sets)))]
+        setup = metrics[int(rng.integers(len(metrics)))]
         yield setup.sample(sample_size(setup.n_segments), rng)
 
 
@@ -503,24 +467,25 @@ def figure6_rows(
     """Compare the matrix, cell by cell: alone on the diagonal."""
     tests = published["figure6"]["columns"]
     parts = _drawn_parts(frames.setups, draws, rng)
-    matrix = _tested(parts, tests) if frames.setups else np.empty((0, 0))
+    matrix = _shares(parts, tests) if frames.setups else np.empty((0, 0))
 
-    def share(row: str, column: str) -> Ours:
-        ours = _of_subset(
-            frames, lambda *_: float(matrix[tests.index(row), tests.index(column or row)])
-        )(row, column)
+    def share(row: str, column: str) -> float:
+        return float(matrix[tests.index(row), tests.index(column or row)])
+
+    def small_share(row: str, column: str) -> Ours:
+        ours = _of_subset(frames, share)(row, column)
         why = f"{ours.reason}, and small samples of TAC have less power"
         return ours._replace(reason=ours.reason and why)
 
     for section in ("figure6-each", "figure6"):
-        yield from compare(published[section], share)
+        yield from compare(published[section], small_share)
 
 
 def tac_test_rows(published: Mapping[str, Any], frames: Frames) -> Iterator[Row]:
     """Compare the authors' tests on all segments of TAC."""
-    tests, rows = [*published["tac-tests"]["rows"]], FRAMES[0].rows
+    tests, rows = [*published["tac-tests"]["rows"]], _SCOPES["TAC"]
     missing = frames.absent(rows)
-    matrix = np.empty((0, 0)) if missing else _tested(frames.of(rows), tests)
+    matrix = np.empty((0, 0)) if missing else _shares(frames.of(rows), tests)
 
     def share(row: str, column: str) -> float | str:
         return missing or float(matrix[tests.index(row), tests.index(column or row)])

@@ -52,13 +52,7 @@ class Ours(NamedTuple):
 
 
 def printed(decimals: int) -> float:
-    """Give half a unit of the last decimal that is printed.
-
-    Examples
-    --------
-    >>> printed(2)
-    0.005
-    """
+    """Return half a unit of the last decimal that is printed."""
     return float(f"5e-{decimals + 1}")
 
 
@@ -127,34 +121,16 @@ class Row(Record):
 
         Numbers are equal if they differ by no more than the ``tolerance``, and within sampling
         error if standard errors of the difference make up for the rest.
-
-        Examples
-        --------
-        >>> Row.judge("Table 1, x", 0.40, 0.404, printed(2)).verdict
-        'equal'
-        >>> Row.judge("Table 1, x", 0.40, Ours(0.41, error=0.01), printed(2)).verdict
-        'within sampling error'
-        >>> Row.judge("Table 1, x", 0.40, 0.41, printed(2), "other data").note
-        'other data'
-        >>> Row.judge("Table 1, x", 0.40, "no data", printed(2)).verdict
-        'not at hand'
-        >>> row = Row.judge("Table 1, x", 0.40, Ours(0.5, "of 2020", other_data=True))
-        >>> row.verdict, row.ours, row.match
-        ('not at hand', 0.5, None)
         """
-        if not isinstance(ours, Ours):
-            ours = Ours(ours)
-        figure, reason, detail, other_data, error, together = ours
+        figure, reason, detail, other_data, error, together = (
+            ours if isinstance(ours, Ours) else Ours(ours)
+        )
         reason = reason or note or _NO_REASON
         if isinstance(published, str):
-            same = published == figure
-            return cls(
-                what, published, figure, EQUAL if same else DIFFERS, None if same else reason
-            )
-        if isinstance(figure, str):
-            return cls.absent(what, published, figure)
-        if math.isnan(figure):
-            return cls.absent(what, published, _UNDEFINED)
+            verdict = EQUAL if published == figure else DIFFERS
+            return cls(what, published, figure, verdict, None if verdict == EQUAL else reason)
+        if isinstance(figure, str) or math.isnan(figure):
+            return cls.absent(what, published, figure if isinstance(figure, str) else _UNDEFINED)
         if other_data:
             return cls(what, published, figure, ABSENT, reason, detail)
         gap = abs(published - figure) - 1e-9
@@ -181,15 +157,6 @@ class Row(Record):
         None says that the data can't tell. If it is that a difference is above zero, ``interval``
         is its 95% interval: what holds, but with zero in the interval, holds within sampling error
         only. ``other_data`` is that of :class:`Ours`.
-
-        Examples
-        --------
-        >>> Row.claim("Figure 2, it rises", holds=False, reason="it falls").ours
-        'no'
-        >>> Row.claim("Figure 2, it rises", holds=True, reason="it falls", interval=(-1, 3)).verdict
-        'within sampling error'
-        >>> Row.claim("Figure 2, it rises", holds=None, reason="it falls").note
-        'undefined on the data at hand'
         """
         if holds is None:
             return cls.absent(what, "yes", _UNDEFINED)
@@ -199,10 +166,8 @@ class Row(Record):
         low, high = interval or (math.inf, math.inf)
         error = None if interval is None else (high - low) / (2 * 1.96)
         verdict = DIFFERS if not holds else EQUAL if low > 0 else SAMPLED
-        note = None if holds else reason
-        return cls(
-            what, "yes", ours, verdict, note, None if verdict == EQUAL else detail, None, error
-        )
+        row = cls(what, "yes", ours, verdict, None if holds else reason, detail, error=error)
+        return replace(row, detail=None) if verdict == EQUAL else row
 
 
 def compare(
@@ -213,12 +178,6 @@ def compare(
     A table has ``rows`` (a figure each, or as many as it has ``columns``; nan is a cell without a
     figure), says in ``what`` how its figures are called, and may have a ``tolerance`` and a
     ``note``, which is the reason why figures differ. ``names`` are further words of ``what``.
-
-    Examples
-    --------
-    >>> table = {"what": "Table 1, {row}", "rows": {"a": 1, "b": 2}}
-    >>> [(row.what, row.verdict) for row in compare(table, lambda row, column: 1.0)]
-    [('Table 1, a', 'equal'), ('Table 1, b', 'differs')]
     """
     for what, row, column, value in cells(table, **names):
         figure = ours(row, column)
@@ -272,10 +231,9 @@ class Reproduction(Result):
         for verdict, because in ((FAULT, " because the paper is at fault"), (DIFFERS, "")):
             where = list(dict.fromkeys(r.part for r in self.rows if r.verdict == verdict))
             if where:
-                differ = plural(n[verdict], "figure") + (
-                    " differs" if n[verdict] == 1 else " differ"
-                )
-                yield "undecided", f"{differ}{because} ({all_of(where)}); the notes say why."
+                differ = "differs" if n[verdict] == 1 else "differ"
+                figures = f"{plural(n[verdict], 'figure')} {differ}{because}"
+                yield "undecided", f"{figures} ({all_of(where)}); the notes say why."
         if n[ABSENT]:
             be = "is" if n[ABSENT] == 1 else "are"
             yield "undecided", f"{plural(n[ABSENT], 'figure')} {be} not at hand."
@@ -290,8 +248,8 @@ class Reproduction(Result):
     @property
     def counts(self) -> dict[str, int]:
         """Count the figures by verdict."""
-        found = Counter(row.verdict for row in self.rows)
-        return {verdict: found[verdict] for verdict in VERDICTS}
+        counts = Counter(row.verdict for row in self.rows)
+        return {verdict: counts[verdict] for verdict in VERDICTS}
 
     def counted(self) -> Table:
         """Count the figures of each part, and of all, by verdict."""
@@ -301,8 +259,8 @@ class Reproduction(Result):
         everything = {**counts, "all": Counter(self.counts)}
         columns = tuple(map(Column, ("part", "figures", *VERDICTS)))
         rows: list[tuple[Cell, ...]] = [
-            (part, sum(own.values()), *(own[verdict] for verdict in VERDICTS))
-            for part, own in everything.items()
+            (part, sum(numbers.values()), *(numbers[verdict] for verdict in VERDICTS))
+            for part, numbers in everything.items()
         ]
         return Table(self.title, columns, tuple(rows))
 
@@ -317,8 +275,8 @@ class Reproduction(Result):
             if all(row.ours is None for row in rows):
                 where = ", ".join(dict.fromkeys(row.part for row in rows))
                 parts.append(f"{verdict}: {note}\n{plural(len(rows), 'figure')} of {where}")
-                continue
-            parts.append(_beside(f"{verdict}: {note}", rows))
+            else:
+                parts.append(_beside(f"{verdict}: {note}", rows))
         return parts
 
 
@@ -365,8 +323,11 @@ class Paper:
         ``files`` are what was read, None where nothing was found; ``missing`` says what is not
         there, in words or an empty text.
         """
-        read = (f if isinstance(f, InputFile) else _table(f) for f in files if f is not None)
-        inputs = tuple(dict.fromkeys(read))
+        inputs = [
+            InputFile(str(file), "long table", sha256([file])) if isinstance(file, Path) else file
+            for file in files
+            if file is not None
+        ]
         return Reproduction(
             self.name,
             self.title,
@@ -376,12 +337,10 @@ class Paper:
                 for m in dict.fromkeys(missing)
                 if m
             ),
-            provenance=Provenance.of(f"reproduce {self.name}", options or {}, inputs, rng),
+            provenance=Provenance.of(
+                f"reproduce {self.name}", options or {}, tuple(dict.fromkeys(inputs)), rng
+            ),
         )
-
-
-def _table(path: Path) -> InputFile:
-    return InputFile(str(path), "long table", sha256([path]))
 
 
 def _rounded(value: Figure) -> Figure:

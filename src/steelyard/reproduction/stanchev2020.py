@@ -26,8 +26,8 @@ from steelyard.formats.load import load
 from steelyard.human.darr import DARR, Pairs, pairs_of_battles, pairs_of_scores
 from steelyard.human.options import HumanOptions
 from steelyard.human.run import read_inputs
+from steelyard.reproduction.places import PACKAGE, Data, Places, pair_name
 from steelyard.reproduction.reproduction import Ours, Paper, Reproduction, Row, compare
-from steelyard.reproduction.search import PACKAGE, Data, Places, wanted_pair
 from steelyard.scoring.metric import make_metric
 from steelyard.stats.kendall.counting import PairCounts, TieMatrix, count_pairs, matrix
 from steelyard.studies.study import Progress
@@ -36,7 +36,12 @@ PAPER = Paper(
     "ties", "Towards a Better Evaluation of Metrics for Machine Translation (2020)", "stanchev2020"
 )
 YEAR, OTHER = "wmt19", "wmt20"
-CURVE = ("cs-en", "de-en", "en-de", "ru-en", "zh-en")  # of WMT20, as tables
+TABLES = {  # of all pairs, for the curve
+    OTHER: [
+        f"{OTHER}-metrics/segments/{lp}.csv.gz"
+        for lp in ("cs-en", "de-en", "en-de", "ru-en", "zh-en")
+    ]
+}
 THRESHOLD = 25.0
 _CURVE = (1.0, THRESHOLD, 50.0)  # thresholds that the text speaks of
 RAW = ("wmt-raw", "da_raw", "wmt")  # what scores on the scale from 0 to 100 are called
@@ -75,16 +80,12 @@ def reproduce_ties(
         if progress is not None:
             progress(done, len(published["table3"]["rows"]))
     rows += compare(published["table3"], lambda lp, what: _table3_cell(counts[lp], what))
-    curve = _curve(places)
-    one, some, most = (curve.kept.get(threshold, np.nan) for threshold in _CURVE)
-    shares = {"ratio": one / most if most else np.nan, "share": some / one if one else np.nan}
-    detail = ", ".join(f"{n:,.0f} pairs at {t:g}" for t, n in curve.kept.items())
-    for name, share in shares.items():
-        ours = Ours(curve.missing or share, curve.reason, detail, curve.other_year)
-        rows += compare(published[f"figure1-{name}"], lambda *_, ours=ours: ours)
+    figures, inputs, no_curve = _curve_figures(places)
+    for section, figure in zip(("figure1-ratio", "figure1-share"), figures, strict=True):
+        rows += compare(published[section], lambda *_, figure=figure: figure)
     rows += PAPER.absent()
     missing = [counted for counted in counts.values() if isinstance(counted, str)]
-    return PAPER.reproduced(rows, [*files, *curve.inputs], [*missing, curve.missing])
+    return PAPER.reproduced(rows, [*files, *inputs], [*missing, no_curve])
 
 
 def _count(places: Places, lp: str) -> _Counted | str:
@@ -96,12 +97,12 @@ def _count(places: Places, lp: str) -> _Counted | str:
         if human is None:
             return f"no scores of segments from 0 to 100 ({', '.join(RAW)}) in {folder} ({lp})"
         return _count_scores(machines(es), human, f"{folder} ({lp})")
-    own = (f"darr/{lp}.pairs.csv.gz", f"darr/{lp}.text.jsonl.gz", "sys-scores.csv.gz")
-    wanted = [f"wmt19-metrics/{name}" for name in own]
-    pairs, texts, scored = found = [places.file(name) for name in wanted]
-    if pairs is None or texts is None or scored is None:
-        lacking = (n for n, path in zip(wanted, found, strict=True) if path is None)
-        return places.without(wanted_pair(YEAR, lp), *lacking)
+    names = (f"darr/{lp}.pairs.csv.gz", f"darr/{lp}.text.jsonl.gz", "sys-scores.csv.gz")
+    paths = {f"{YEAR}-metrics/{name}": places.file(f"{YEAR}-metrics/{name}") for name in names}
+    lacking = [name for name, path in paths.items() if path is None]
+    if lacking:
+        return places.without(pair_name(YEAR, lp), *lacking)
+    pairs, texts, scored = (path for path in paths.values() if path is not None)
     return _count_list(lp, pairs, texts, scored)
 
 
@@ -113,13 +114,13 @@ def _count_scores(es: EvalSet, human: str, where: str) -> _Counted:
     }
     if names["ties of EED"] is None and es.outputs and es.references:
         es, names["ties of EED"] = with_eed(es), "eed"
-    known = {what: name for what, name in names.items() if name is not None}
-    pairs = pairs_of_scores(es, human, [*known.values()])
+    metrics = {what: name for what, name in names.items() if name is not None}
+    pairs = pairs_of_scores(es, human, [*metrics.values()])
     kept = pairs.at_least(THRESHOLD)
     ours = {"pairs, in thousands": round(int(kept.sum()) / 1000)}
     if pairs.identical is not None:
         ours["identical sentences"] = int((pairs.identical & kept).sum())
-    for what, name in known.items():
+    for what, name in metrics.items():
         ours[what] = int(((pairs.metric_gap[name] == 0) & kept).sum())
     reason = f"all {es.n_systems} machine translations of {where} take part"
     return _Counted(ours, reason, f"{int(kept.sum()):,} pairs", es.inputs)
@@ -209,48 +210,38 @@ def _table3_cell(counted: _Counted | str, what: str) -> Ours | str:
     return Ours(ours, counted.reason, detail, counted.fewer)
 
 
-@dataclass(frozen=True, slots=True)
-class _Curve:
-    """Mean numbers of pairs that thresholds keep, over some directions; or what is missing."""
+def _curve_figures(places: Places) -> tuple[list[Ours], list[Path | InputFile], str]:
+    """Return the figures of the threshold curve, what they are made of, and what is missing.
 
-    kept: Mapping[float, float]
-    reason: str = ""
-    inputs: tuple[Path | InputFile, ...] = ()
-    missing: str = ""
-    other_year: bool = False
-
-
-def _curve(places: Places) -> _Curve:
-    """Count the pairs of all directions of one year: of WMT19, as in the paper, or of WMT20."""
-    tables = {lp: f"{OTHER}-metrics/segments/{lp}.csv.gz" for lp in CURVE}
-    found = [path for name in tables.values() if (path := places.file(name)) is not None]
-    of_tables = ((machine_pairs(path), (path,)) for path in found)
-    for year, each in (
-        (YEAR, _folder_pairs(places, YEAR)),
-        (OTHER, of_tables),
-        (OTHER, _folder_pairs(places, OTHER)),
-    ):
+    All directions of one year are counted: of WMT19, as in the paper, or else of WMT20.
+    """
+    for year in (YEAR, OTHER):
         counts: list[list[int]] = []
         inputs: list[Path | InputFile] = []
-        for pairs, own in each:
+        for pairs, files in _pairs_of_year(places, year):
             counts.append([int(pairs.at_least(threshold).sum()) for threshold in _CURVE])
-            inputs += own
+            inputs += files
         if counts:
-            means = np.mean(counts, axis=0).tolist()
+            one, some, most = means = np.mean(counts, axis=0).tolist()
+            kept = zip(means, _CURVE, strict=True)
+            detail = ", ".join(f"{n:,.0f} pairs at {threshold:g}" for n, threshold in kept)
             which = f"{plural(len(counts), 'direction')} of {year.upper()}"
             reason = f"the paper counts the directions of WMT19; here are {which}"
-            kept = dict(zip(_CURVE, means, strict=True))
-            return _Curve(kept, reason, tuple(inputs), other_year=year != YEAR)
+            shares = (one / most if most else np.nan, some / one if one else np.nan)
+            return [Ours(share, reason, detail, year != YEAR) for share in shares], inputs, ""
     wanted = [f"{year}/ (mt-metrics-eval)" for year in (YEAR, OTHER)]
-    return _Curve({}, missing=places.without(*wanted, *tables.values()))
+    missing = places.without(*wanted, *TABLES[OTHER])
+    return [Ours(missing), Ours(missing)], [], missing
 
 
-def _folder_pairs(
+def _pairs_of_year(
     places: Places, year: str
 ) -> Iterator[tuple[Pairs, tuple[Path | InputFile, ...]]]:
-    """Give the pairs of every direction from or into English that has raw scores."""
+    """Yield the pairs of tables, else of every direction from or into English with raw scores."""
+    tables = [path for name in TABLES.get(year, ()) if (path := places.file(name)) is not None]
+    yield from ((machine_pairs(path), (path,)) for path in tables)
     folder = places.folder(year, f"{PACKAGE}/{year}", holds=mtme.recognise)
-    for lp in () if folder is None else mtme.language_pairs(folder):
+    for lp in () if tables or folder is None else mtme.language_pairs(folder):
         if "en" in lp.split("-"):
             es = load(folder, lp=lp)
             human = raw_scores(es)

@@ -17,13 +17,12 @@ from typing import Any
 
 import numpy as np
 
-from steelyard.core.provenance import InputFile
 from steelyard.core.rng import Rng, generator
 from steelyard.core.text import listed
 from steelyard.data.evalset import EvalSet
 from steelyard.formats.load import load
+from steelyard.reproduction.places import Data, Places, pair_name
 from steelyard.reproduction.reproduction import Ours, Paper, Reproduction, Row, compare
-from steelyard.reproduction.search import Data, Places
 from steelyard.studies.distinct import count_distinct, same_values
 from steelyard.studies.options import DistinctOptions
 from steelyard.studies.segments import ablate_segments
@@ -36,6 +35,7 @@ PAPER = Paper(
     "thompson2024",
 )
 HUMAN = "mqm"
+_TABLES = ("human", "metrics.seg")  # of one language pair: LP.human.csv.gz, ...
 #: The paper's sets: test set, language pair, standard reference.
 SETS = {
     "wmt22 en-de": ("wmt22", "en-de", "refA"),
@@ -62,7 +62,7 @@ _BY_ORDER = (
 
 
 @dataclass(frozen=True, slots=True)
-class _Set:
+class MqmSet:
     """A set that is there: systems with MQM, and metrics that use the reference."""
 
     name: str
@@ -75,39 +75,42 @@ def reproduce_spa(
 ) -> Reproduction:
     """Compare the paper's figures with ours, set by set, as far as ``data`` holds them."""
     published, places = PAPER.figures(), Places.of(data)
-    found = {name: _find(places, name) for name in SETS}
-    sets = {name: own for name, own in found.items() if isinstance(own, _Set)}
-    missing = {name: own for name, own in found.items() if isinstance(own, str)}
+    loaded = {name: _load_set(places, name) for name in SETS}
+    sets = {name: mqm_set for name, mqm_set in loaded.items() if isinstance(mqm_set, MqmSet)}
+    missing = {name: reason for name, reason in loaded.items() if isinstance(reason, str)}
     rows = list(_arithmetic_rows(published))
     steps = (_table1, _figure2, _figure3)
     done, total = 0, len(steps) * max(len(sets), 1)
     for step, stream in zip(steps, generator(rng).spawn(len(steps)), strict=True):
         # One stream for each set, there or not: what else is there moves no figure.
-        for name, own in zip(SETS, stream.spawn(len(SETS)), strict=True):
+        for name, set_stream in zip(SETS, stream.spawn(len(SETS)), strict=True):
             if name in sets:
-                rows += step(sets[name], published, own)
+                rows += step(sets[name], published, set_stream)
                 done += 1
                 if progress is not None:
                     progress(done, total)
     rows += _increase_rows(published, rows, [*sets], [*missing.values()])
     for name, reason in missing.items():
         rows += _absent(name, published, reason)
-    rows += _ties_rows(published, found[SECTION43])
+    rows += _ties_rows(published, loaded[SECTION43])
     rows += PAPER.absent()
-    inputs: list[InputFile] = [file for own in sets.values() for file in own.es.inputs]
+    inputs = [file for test_set in sets.values() for file in test_set.es.inputs]
     return PAPER.reproduced(rows, inputs, missing.values(), {"resamples": RESAMPLES}, rng)
 
 
-def _find(places: Places, name: str) -> _Set | str:
-    """Load a set, or say why it can't be used."""
+def _load_set(places: Places, name: str) -> MqmSet | str:
+    """Load a set, of two tables or of a folder, or say why it can't be used."""
     test, lp, reference = SETS[name]
-    found = places.scores(test, lp)
-    if not found.paths:
-        return found.missing
-    es = load(*found.paths, lp=found.lp)
-    where = listed([str(path) for path in found.paths])
+    tables = [places.file(f"{test}-metrics/{lp}.{part}.csv.gz") for part in _TABLES]
+    folder = places.test_set(test, lp) if None in tables else None
+    paths = [path for path in tables if path is not None] if folder is None else [folder]
+    if None in tables and folder is None:
+        both = f"{test}-metrics/{lp}.{{{','.join(_TABLES)}}}.csv.gz"
+        return places.without(pair_name(test, lp), both)
+    es = load(*paths, lp=None if folder is None else lp)
+    where = f"{listed([str(path) for path in paths])} ({name})"
     if HUMAN not in es.scores or not es[HUMAN].has_segments:
-        return f"no scores of segments by people called '{HUMAN}' in {where} ({name})"
+        return f"no scores of segments by people called '{HUMAN}' in {where}"
     kept = {
         # As in the paper, the score of a system is the mean of its segments, whatever is official.
         n: replace(t, system_scores=None, domain_scores=None, document_scores=None)
@@ -121,14 +124,14 @@ def _find(places: Places, name: str) -> _Set | str:
         if system == reference or np.isnan(scores).all()
     ]
     if len(kept) < 3:
-        return f"fewer than two metrics called *-{reference} in {where} ({name})"
+        return f"fewer than two metrics called *-{reference} in {where}"
     if es.n_systems - len(left_out) < 3:
-        return f"fewer than three systems with '{HUMAN}' in {where} ({name})"
-    bare = EvalSet(es.systems, es.segments, kept, inputs=es.inputs)
-    own = bare.drop(systems=left_out) if left_out else bare
-    if np.nanmin(own[HUMAN].values) == np.nanmax(own[HUMAN].values):
-        return f"all scores by people called '{HUMAN}' are the same in {where} ({name})"
-    return _Set(name, own, reference)
+        return f"fewer than three systems with '{HUMAN}' in {where}"
+    es = EvalSet(es.systems, es.segments, kept, inputs=es.inputs)
+    es = es.drop(systems=left_out) if left_out else es
+    if np.nanmin(es[HUMAN].values) == np.nanmax(es[HUMAN].values):
+        return f"all scores by people called '{HUMAN}' are the same in {where}"
+    return MqmSet(name, es, reference)
 
 
 def _arithmetic_rows(published: Mapping[str, Any]) -> Iterator[Row]:
@@ -149,22 +152,22 @@ def _row_of(table: Mapping[str, Any], name: str) -> dict[str, Any]:
     return {**table, "rows": {name: table["rows"][name]}}
 
 
-def _table1(own: _Set, published: Mapping[str, Any], rng: np.random.Generator) -> Iterator[Row]:
-    n, name = own.es.n_systems, own.name
-    runs = [counted_columns(own.es, stream) for stream in rng.spawn(SEEDS)]
-    fixed = {"systems": n, "metrics": len(own.es.metrics)}
-    reason = f"all {n} systems that people scored take part"
+def _table1(
+    test_set: MqmSet, published: Mapping[str, Any], rng: np.random.Generator
+) -> Iterator[Row]:
+    es, name = test_set.es, test_set.name
+    runs = [counted_columns(es, stream) for stream in rng.spawn(SEEDS)]
+    fixed = {"systems": es.n_systems, "metrics": len(es.metrics)}
+    reason = f"all {es.n_systems} systems that people scored take part"
 
     def cell(_: str, column: str) -> Ours:
         """A count; by two-sided tests the mean over seeds, with the error of one run and it."""
-        if column in fixed:
-            return Ours(fixed[column], reason)
-        drawn = [run[column] for run in runs]
+        counts = [fixed.get(column) or run[column] for run in runs]
         if not column.startswith(("significant", "clusters")):
-            return Ours(drawn[0], reason)
-        error = float(np.std(drawn, ddof=1) * np.sqrt(1 + 1 / SEEDS))
+            return Ours(counts[0], reason)
+        error = float(np.std(counts, ddof=1) * np.sqrt(1 + 1 / SEEDS))
         why = _FLOATS if column == "significant pairs by PA" else reason
-        return Ours(round(float(np.mean(drawn))), why, error=error)
+        return Ours(round(float(np.mean(counts))), why, error=error)
 
     systems, *rows = compare(_row_of(published["table1"], name), cell)
     if name in published["misprints"]:
@@ -215,34 +218,37 @@ def _increase(counts: Sequence[Sequence[Any]]) -> float:
     return float((after / before).mean() - 1) if before.all() else np.nan
 
 
-def _figure2(own: _Set, _: Mapping[str, Any], rng: np.random.Generator) -> Iterator[Row]:
+def _figure2(test_set: MqmSet, _: Mapping[str, Any], rng: np.random.Generator) -> Iterator[Row]:
     """SPA is more stable than PA at every number of systems."""
-    sizes = range(2, own.es.n_systems)
-    study = ablate_systems(own.es, HUMAN, by=["spa", "pa"], sizes=sizes, trials=TRIALS, rng=rng)
+    es, sizes = test_set.es, range(2, test_set.es.n_systems)
+    study = ablate_systems(es, HUMAN, by=["spa", "pa"], sizes=sizes, trials=TRIALS, rng=rng)
     for kind in ("values", "ranks"):
         for record in study.table(kind).records():
             numbers = (record[key] for key in ("spa - pa", "low", "high"))
             gap, low, high = (np.nan if number is None else float(number) for number in numbers)
-            what = (
-                f"Figure 2, {own.name}, {kind}: SPA is more stable with {record['systems']} systems"
+            size = f"SPA is more stable with {record['systems']} systems"
+            yield Row.claim(
+                f"Figure 2, {test_set.name}, {kind}: {size}",
+                holds=None if np.isnan(gap) else gap > 0,
+                reason=_BY_ORDER,
+                detail=f"SPA - PA {gap:+.3f} ({low:+.3f} to {high:+.3f})",
+                interval=(low, high),
             )
-            holds = None if np.isnan(gap) else gap > 0
-            gaps, detail = (low, high), f"SPA - PA {gap:+.3f} ({low:+.3f} to {high:+.3f})"
-            yield Row.claim(what, holds=holds, reason=_BY_ORDER, detail=detail, interval=gaps)
 
 
-def _figure3(own: _Set, published: Mapping[str, Any], rng: np.random.Generator) -> Iterator[Row]:
+def _figure3(
+    test_set: MqmSet, published: Mapping[str, Any], rng: np.random.Generator
+) -> Iterator[Row]:
     """Intervals of SPA are narrower than those of PA."""
-    if not own.name.startswith("wmt23"):
+    if not test_set.name.startswith("wmt23"):
         return
-    names = {name: f"{name}-{own.reference}" for name in published["figure3"]["metrics"]}
-    there = [metric for metric in names.values() if metric in own.es.scores]
+    es = test_set.es
+    names = {name: f"{name}-{test_set.reference}" for name in published["figure3"]["metrics"]}
+    there = [metric for metric in names.values() if metric in es.scores]
     if there:
-        study = ablate_segments(
-            own.es, HUMAN, by=["spa", "pa"], metrics=there, draws=TRIALS, rng=rng
-        )
+        study = ablate_segments(es, HUMAN, by=["spa", "pa"], metrics=there, draws=TRIALS, rng=rng)
     for name, metric in names.items():
-        what = f"Figure 3, {own.name} {name}: SPA has the narrower interval"
+        what = f"Figure 3, {test_set.name} {name}: SPA has the narrower interval"
         if metric not in there:
             yield Row.absent(what, "yes", f"no scores of segments by {metric}")
             continue
@@ -262,11 +268,11 @@ def _absent(name: str, published: Mapping[str, Any], reason: str) -> Iterator[Ro
         yield Row.absent(f"Figure 3, {name}: SPA has the narrower interval", "yes", reason)
 
 
-def _ties_rows(published: Mapping[str, Any], found: _Set | str) -> Iterator[Row]:
+def _ties_rows(published: Mapping[str, Any], loaded: MqmSet | str) -> Iterator[Row]:
     """PA of the metrics of one set: best, worst, and who ties."""
-    ours: dict[str, float | str] = {}
-    if isinstance(found, _Set):
-        (results,) = open_runs(found.es, HUMAN, "pa", DistinctOptions()).results
+    ours: dict[str, float] = {}
+    if isinstance(loaded, MqmSet):
+        (results,) = open_runs(loaded.es, HUMAN, "pa", DistinctOptions()).results
         values = [result.value for result in results if not np.isnan(result.value)]
         sizes = sorted(map(len, same_values(results)), reverse=True)
         ours = {
@@ -277,5 +283,5 @@ def _ties_rows(published: Mapping[str, Any], found: _Set | str) -> Iterator[Row]
         }
     for section in ("section43", "ties"):
         yield from compare(
-            published[section], lambda what, _: found if isinstance(found, str) else ours[what]
+            published[section], lambda what, _: loaded if isinstance(loaded, str) else ours[what]
         )

@@ -9,7 +9,7 @@ import pytest
 
 from steelyard.cli.main import run
 from steelyard.core.errors import InputError, UsageError
-from steelyard.reproduction.search import Places, default_folder
+from steelyard.reproduction.places import Places, default_folder
 
 
 def put(path: Path, text: str = "x\n") -> Path:
@@ -33,17 +33,17 @@ def test_tables_of_any_kind_and_names_before_folders(tmp_path):
     less = put(one / "bt-eval" / "tac.csv.gz")
     two.mkdir()
     places = Places.of([one, two])
-    assert places.table("bt-eval-full/tac", "bt-eval/tac") == less
+    assert places.file("bt-eval-full/tac.csv.gz", "bt-eval/tac.csv.gz") == less
     full = put(two / "bt-eval-full" / "tac.parquet")
-    assert places.table("bt-eval-full/tac", "bt-eval/tac") == full
-    assert Places.of([two, one]).table("bt-eval/tac") == less
+    assert places.file("bt-eval-full/tac.csv.gz", "bt-eval/tac.csv.gz") == full
+    assert Places.of([two, one]).file("bt-eval/tac.csv.gz") == less
 
 
 def test_a_folder_may_itself_be_what_is_looked_for(tmp_path, monkeypatch):
     path = put(tmp_path / "bt-eval" / "tac.csv.gz")
-    assert Places.of(tmp_path / "bt-eval").table("bt-eval/tac") == path
+    assert Places.of(tmp_path / "bt-eval").file("bt-eval/tac.csv.gz") == path
     monkeypatch.chdir(path.parent)
-    assert Places.of(".").table("bt-eval/tac") == Path("tac.csv.gz")
+    assert Places.of(".").file("bt-eval/tac.csv.gz") == Path("tac.csv.gz")
 
 
 @pytest.mark.parametrize("above", ["", "mt-metrics-eval-v2"])
@@ -68,7 +68,7 @@ def test_hostile_folders(tmp_path):
     (tmp_path / "wmt23").symlink_to(tmp_path)
     put(tmp_path / "mt-metrics-eval-v2")
     places = Places.of(tmp_path)
-    assert places.table("bt-eval/tac") is None
+    assert places.file("bt-eval/tac.csv.gz") is None
     assert places.test_set("wmt23", "en-de") is None
     assert places.folder("annotations") is None
 
@@ -93,7 +93,7 @@ def test_folders_that_are_named_have_to_be_there(tmp_path, capsys, monkeypatch):
     assert run(["reproduce", "ties", "--data", ""]) == 2
     assert capsys.readouterr().err == "error: --data: expected a folder that holds data sets\n"
     monkeypatch.setenv("STEELYARD_SHARED", str(tmp_path / "not yet"))
-    assert Places.of().table("bt-eval/tac") is None
+    assert Places.of().file("bt-eval/tac.csv.gz") is None
 
 
 def test_the_default_is_on_the_machine_of_the_user(tmp_path, monkeypatch):
