@@ -204,12 +204,12 @@ LOG = "left,right,outcome,unit\nA,B,left,p\n"
 @pytest.mark.parametrize(
     ("name", "words"),
     [
-        ("2.txt", "no log in a folder of logs: expected files csv"),
+        ("2.txt", "no log in a folder"),
         ("2.csv.bz2", "no log in a folder"),
-        ("1.CSV.gz", "the same log twice? 1.csv is there, too"),
-        ("1.tsv", "the same log twice? 1.csv is there, too"),
-        ("more.parquet/", "a folder in a folder of logs"),
-        ("2.csv -> nowhere", "a broken link in a folder of logs"),
+        ("1.CSV.gz", "the same log twice"),
+        ("1.tsv", "the same log twice"),
+        ("more.parquet/", "no log in a folder"),
+        ("2.csv -> nowhere", "no log in a folder"),
     ],
 )
 def test_nothing_in_a_folder_is_left_out(
@@ -229,7 +229,7 @@ def test_nothing_in_a_folder_is_left_out(
         path.write_text(LOG, encoding="utf-8")
     message = refusal(read_counts, tmp_path)
     assert message.startswith(f"{path}: ") or path.name == "1.CSV.gz"
-    assert words in message or "1.CSV.gz is there, too" in message
+    assert words in message
 
 
 @pytest.mark.parametrize("odd", ["a[b]c", "*", "what?", "it's"])

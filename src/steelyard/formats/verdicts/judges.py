@@ -81,6 +81,11 @@ class Keys(NamedTuple):
     judge: str | None
     task: str | None
 
+    @property
+    def names_systems(self) -> bool:
+        """Whether rows are told apart by more than their items."""
+        return self.left is not None or self.system is not None
+
 
 _ALSO = {"segment": "item", "epoch": "run", "doc": "unit", "prompt": "unit"}  # words for roles
 Keyed = Sequence[tuple[RawTable, Keys]]
