@@ -95,7 +95,7 @@ def _read_unified(view: FileView, lp: str | None, where: Where) -> EvalSet:
     if counts["unnamed"]:
         count = plural(counts["unnamed"], "judgement")
         notes.append(f"{count} without an annotator: the k-th of an output is by {NOBODY}-k")
-    return builder.evalset(lp, [view.note(note) for note in notes])
+    return builder.evalset(lp, notes)
 
 
 def _judgements(scores: Record, system: str) -> Iterator[tuple[Record, str]]:

@@ -110,7 +110,7 @@ class _Reader:
             notes.append(f"{plural(count, noun)} {rest}")
         if any(not np.isnan(row.seconds) for row in rows):
             notes.append("the time that a document took is shared equally by its ratings")
-        return self.builder.evalset(lp, [self.builder.view.note(note) for note in notes])
+        return self.builder.evalset(lp, notes)
 
     def entry(self, entry: Record, *, named: bool) -> None:
         """Read what a person said on a screen; where items have names, one without is a check."""
@@ -287,7 +287,7 @@ def _read_task(view: FileView, lp: str | None, _where: tuple[tuple[str, str], ..
         if _id_parts(item)[0] == pair:
             _add_item(item, builder)
     lost = len(items) - len(scored)
-    notes = [view.note(f"{lost} items of challenge sets are not scored")] if lost else []
+    notes = [f"{lost} items of challenge sets are not scored"] if lost else []
     es = builder.evalset(pair or None, notes)
     scores = {name: replace(table, kind="metric") for name, table in es.scores.items()}
     return replace(es, scores=scores)
