@@ -5,6 +5,7 @@ from __future__ import annotations
 import tempfile
 from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
@@ -23,31 +24,19 @@ Fresh = Callable[[], Path]
 SUFFIXES = ["csv", "tsv", "jsonl", "parquet", "csv.gz", "jsonl.gz"]
 
 
+def arrays(log: CountedLog) -> list[Any]:
+    units, played = log.units, log.played
+    held = [log.pairs.i, log.pairs.j, log.pairs.wins_i, log.pairs.wins_j, log.pairs.ties, log.unit]
+    held += [] if units is None else [units.cells.toarray()]
+    held += [] if played is None else [played.left, played.right, played.outcome, played.weight]
+    return [array for array in held if array is not None]
+
+
 def same(one: CountedLog, other: CountedLog) -> None:
     assert (one.systems, one.n_battles, one.n_units) == (
-        other.systems,
-        other.n_battles,
-        other.n_units,
-    )
-    for name in ("i", "j"):
-        np.testing.assert_array_equal(getattr(one.pairs, name), getattr(other.pairs, name))
-    for name in ("wins_i", "wins_j", "ties"):
-        mine, theirs = getattr(one.pairs, name), getattr(other.pairs, name)
+        other.systems, other.n_battles, other.n_units)  # fmt: skip
+    for mine, theirs in zip(arrays(one), arrays(other), strict=True):
         np.testing.assert_allclose(mine, theirs, rtol=1e-13)
-    assert (one.units is None) == (other.units is None)
-    if one.units is not None and other.units is not None:
-        assert one.units.cells.shape == other.units.cells.shape
-        mine, theirs = one.units.cells.toarray(), other.units.cells.toarray()
-        np.testing.assert_allclose(mine, theirs, rtol=1e-13)
-    assert (one.played is None) == (other.played is None)
-    if one.played is not None and other.played is not None:
-        for name in ("left", "right", "outcome"):
-            mine, theirs = getattr(one.played, name), getattr(other.played, name)
-            np.testing.assert_array_equal(mine, theirs)
-        if one.played.weight is not None or other.played.weight is not None:
-            np.testing.assert_array_equal(one.played.weight, other.played.weight)
-    if one.unit is not None or other.unit is not None:
-        np.testing.assert_array_equal(one.unit, other.unit)
 
 
 @pytest.mark.parametrize("suffix", SUFFIXES)

@@ -34,6 +34,20 @@ def read(path: Path) -> BattleLog:
     return log
 
 
+def both_kinds(folder: Path, text: str) -> list[Path]:
+    """Write a log as text and as Parquet, which is read through DuckDB."""
+    path, parquet = written(folder / "x.csv", text), folder / "x.parquet"
+    table = tables.read(path, is_text=lambda _: True)
+    tables.write(parquet, {name: list(cells) for name, cells in table.columns.items()})
+    return [path, parquet]
+
+
+def outcomes_of(path: Path, **columns: Any) -> list[float]:
+    played = battle_counts.read_counts(path, LogColumns(**columns), in_order=True).played
+    assert played is not None
+    return list(played.outcome.tolist())
+
+
 LOG = "left,right,outcome\n"
 
 
@@ -60,16 +74,8 @@ LOG = "left,right,outcome\n"
     ],
 )
 def test_outcomes_in_many_words(tmp_path: Path, text: str, outcomes: list[float]) -> None:
-    path = written(tmp_path / "x.csv", text)
-    log = battle_counts.read_counts(path, in_order=True).played
-    assert log is not None
-    assert log.outcome.tolist() == outcomes
-    parquet = tmp_path / "x.parquet"
-    table = tables.read(path, is_text=lambda _: True)
-    tables.write(parquet, {name: list(cells) for name, cells in table.columns.items()})
-    again = battle_counts.read_counts(parquet, in_order=True).played
-    assert again is not None
-    assert again.outcome.tolist() == outcomes
+    for path in both_kinds(tmp_path, text):
+        assert outcomes_of(path) == outcomes
 
 
 @pytest.mark.parametrize(
@@ -85,16 +91,10 @@ def test_outcomes_in_many_words(tmp_path: Path, text: str, outcomes: list[float]
 def test_what_is_open_is_asked(
     tmp_path: Path, refusal: Refusal, text: str, option: dict[str, Any], outcomes: list[float]
 ) -> None:
-    path = written(tmp_path / "x.csv", text)
-    parquet = tmp_path / "x.parquet"
-    table = tables.read(path, is_text=lambda _: True)
-    tables.write(parquet, {name: list(cells) for name, cells in table.columns.items()})
-    for source in (path, parquet):
-        message = refusal(battle_counts.read_counts, source)
+    for path in both_kinds(tmp_path, text):
+        message = refusal(battle_counts.read_counts, path)
         assert "words=[" in message or "'yes'" in message
-        log = battle_counts.read_counts(source, LogColumns(**option), in_order=True).played
-        assert log is not None
-        assert log.outcome.tolist() == outcomes
+        assert outcomes_of(path, **option) == outcomes
 
 
 def test_swapped_orders_that_contradict_each_other_are_asked(

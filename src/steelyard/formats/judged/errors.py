@@ -48,6 +48,7 @@ def parse(value: Any, names: tuple[str, str, str], path: Path, line: int) -> Rat
     if wave < 0:
         record.wrong("wave", "a whole number from 1")
     number, seconds = (record.number(key, words=True) for key in ("value", "seconds"))
+    texts: dict[str, Any] = {k: None if value.get(k) is None else str(value[k]) for k in _TEXTS}
     return Rating(
         *names,
         np.nan if number is None else number,
@@ -55,7 +56,7 @@ def parse(value: Any, names: tuple[str, str, str], path: Path, line: int) -> Rat
         str(value.get("item", "system")),
         seconds=np.nan if seconds is None else seconds,
         wave=wave,
-        **{key: None if value.get(key) is None else str(value[key]) for key in _TEXTS},
+        **texts,
     )
 
 
@@ -101,6 +102,7 @@ def read(table: RawTable) -> Ratings:
     names = list(zip(*scored.outputs(table), raters, strict=True))
     spans = list(_errors(table))
     facts = scored.facts(table)
+    rows: list[tuple[tuple[str, str, str], Spans | None, int]]
     if "errors" not in table and "category" in table:  # the errors of a rating are put together
         last = {who: row for row, who in enumerate(names)}
         marked: dict[tuple[str, str, str], Spans] = {}

@@ -87,13 +87,10 @@ def rater_column(table: RawTable) -> str | None:
 
 def _column(table: RawTable, role: str, taken: Collection[str] = ()) -> str | None:
     """Return the column of a role: by the very name first, then as people spell it."""
-    names = [name for name in table.columns if name not in taken]
-    exact = [name for name in _NAMES[role] if name in names]
-    spelled = sorted(
-        (name for name in names if key_of(name) in _NAMES[role]),
-        key=lambda name: _NAMES[role].index(key_of(name)),
-    )
-    return next(iter([*exact, *spelled]), None)
+    free = [name for name in table.columns if name not in taken]
+    spelled = {key_of(name): name for name in reversed(free)}
+    exact = [name for name in _NAMES[role] if name in free]
+    return next(iter([*exact, *(spelled[key] for key in _NAMES[role] if key in spelled)]), None)
 
 
 def rated(table: RawTable, named: Collection[str] = ()) -> RawTable:
@@ -133,34 +130,31 @@ def _columns(table: RawTable) -> dict[str, str]:
         name = _column(table, role, columns.values())
         if name is not None:
             columns[role] = name
-    for role, fits in (("errors", _are_lists), ("type", _are_types)):
-        if role in columns and columns[role] != role and not fits(table, columns[role]):
+    for role, fits in (("errors", _is_list), ("type", _is_type)):
+        name = columns.get(role, role)
+        if name != role and not (all(map(fits, table.columns[name])) and not table.blank(name)):
             del columns[role]
     if "severity" not in columns and "category" in columns:
         columns.setdefault("domain", columns.pop("category"))
-    if "segment" not in columns:
-        name = _segment(table, columns)
-        if name is not None:
-            columns["segment"] = name
-    return columns
+    segment = columns.get("segment") or _segment(table, columns)
+    return columns if segment is None else columns | {"segment": segment}
 
 
-def _are_lists(table: RawTable, name: str) -> bool:
-    cells = [cell for cell in table.columns[name] if cell is not None]
-    return bool(cells) and all(isinstance(cell, list) for cell in cells)
+def _is_list(cell: object) -> bool:
+    return isinstance(cell, list | None)
 
 
-def _are_types(table: RawTable, name: str) -> bool:
-    return all(str(cell).casefold() in ITEMS for cell in table.columns[name])
+def _is_type(cell: object) -> bool:
+    return str(cell).casefold() in ITEMS
 
 
 def _segment(table: RawTable, columns: dict[str, str]) -> str | None:
     """Find the column that names items: an id that rows share, else the source text."""
     rest = [name for name in table.columns if name not in columns.values()]
-    ids = [n for n in rest if roles.names_items(_FROM.sub("", n))]
-    ids = [n for n in ids if not _runs(table, n, alone="system" not in columns)]
-    texts = [n for n in rest if key_of(n) in (*roles.SOURCE, *roles.ALSO["source"])]
-    texts = [n for n in texts if numbers_of(table.columns[n]) is None]
+    ids = [name for name in rest if roles.names_items(_FROM.sub("", name))
+           and not _runs(table, name, alone="system" not in columns)]  # fmt: skip
+    texts = [name for name in rest if key_of(name) in (*roles.SOURCE, *roles.ALSO["source"])
+             and numbers_of(table.columns[name]) is None]  # fmt: skip
     if len(ids) > 1:
         _ask(table, "segment", ids)
     return next(iter([*ids, *texts]), None)

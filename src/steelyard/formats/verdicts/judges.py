@@ -308,6 +308,69 @@ def chosen(patterns: Collection[str], names: Collection[str], what: str) -> tupl
 # ---------------------------------------------------------------------------------------- voices
 
 
+def people(keyed: Keyed, asked: Asked) -> list[list[Voice]]:
+    """Return what annotators say in each table."""
+    # In a table of judges, a column that people have in a table of their own is the judges'.
+    elsewhere = {name for table, keys in keyed if keys.judge is None for name in table.columns}
+    return [_people(table, keys, asked, elsewhere) for table, keys in keyed]
+
+
+def _people(table: RawTable, keys: Keys, asked: Asked, elsewhere: set[str]) -> list[Voice]:
+    in_cells = [name for name in asked.human if name not in table.columns]
+    if keys.rater is not None:
+        columns = _verdict_columns(table, keys, asked.human, "rater")[:1]
+        return _in_rows(table, keys.rater, columns, in_cells or None)
+    persons = _persons_among_judges(table, keys, asked)
+    if persons and keys.judge is not None:
+        columns = _verdict_columns(table, keys, asked.human, "judge")[:1]
+        return _in_rows(table, keys.judge, columns, persons)
+    others = elsewhere if keys.judge is not None else set()
+    repeated = keys.judge is not None or keys.run is not None
+    return [
+        Voice(name, False, False, name, *filled(cells_of(table, name)), repeated=repeated)
+        for name in matching(asked.human, list(table.columns))
+        if name not in keys and name not in others
+    ]
+
+
+def kind_of(keyed: Keyed, voices: Sequence[Sequence[Voice]]) -> Literal["points", "pairs"]:
+    """Tell pairs from points: by their sides, by both orders, or by what annotators say."""
+    for table, keys in keyed:
+        if keys.left is not None or orders_of(table.columns, pairs=False):
+            return "pairs"
+    words = {str(cell) for group in voices for voice in group for cell in set(voice.cells)}
+    return "pairs" if words and all(is_of_pairs(word) for word in words) else "points"
+
+
+def judges(
+    keyed: Keyed, voices: Sequence[Sequence[Voice]], asked: Asked, kind: str
+) -> list[list[Voice]]:
+    """Return what judges say in each table, beside what annotators say."""
+    scale = Scale.of([voice.cells for group in voices for voice in group], [])
+    said = []
+    for (table, keys), group in zip(keyed, voices, strict=True):
+        taken = {voice.column for voice in group}
+        persons = _persons_among_judges(table, keys, asked)
+        raters_are_judges = asked.human and not set(asked.human) & set(table.columns)
+        if keys.judge is not None:
+            columns = _verdict_columns(table, keys, asked.human, "judge", () if persons else taken)
+            said.append(_in_rows(table, keys.judge, columns, asked.judges, persons, is_judge=True))
+        elif keys.rater is not None and raters_are_judges:
+            columns = _verdict_columns(table, keys, (), "rater")[:1]
+            in_rows = _in_rows(table, keys.rater, columns, asked.judges, asked.human, is_judge=True)
+            said.append(in_rows)
+        elif keys.rater is None or asked.judges is not None or len(keyed) == 1:
+            said.append(_in_columns(table, keys, taken, asked, kind, scale))
+        else:
+            said.append([])
+    return said
+
+
+def _persons_among_judges(table: RawTable, keys: Keys, asked: Asked) -> list[str]:
+    names = set() if keys.judge is None else set(table.labels(keys.judge))
+    return [name for name in asked.human if name in names and name not in table.columns]
+
+
 def _verdict_columns(
     table: RawTable, keys: Keys, named: Collection[str], whose: str, but: Collection[str] = ()
 ) -> list[str]:
@@ -325,100 +388,26 @@ def _verdict_columns(
     )
 
 
-def people(keyed: Keyed, asked: Asked) -> list[list[Voice]]:
-    """Return what annotators say in each table."""
-    return [_people(table, keys, asked, keyed) for table, keys in keyed]
-
-
-def _people(table: RawTable, keys: Keys, asked: Asked, keyed: Keyed) -> list[Voice]:
-    if keys.rater is not None:
-        column = _verdict_columns(table, keys, asked.human, "rater")[0]
-        raters = {name for name in asked.human if name not in table.columns}
-        return _long(table, keys.rater, column, is_judge=False, only=raters or None)
-    persons = _persons_among_judges(table, keys, asked)
-    if persons and keys.judge is not None:
-        column = _verdict_columns(table, keys, asked.human, "judge")[0]
-        return _long(table, keys.judge, column, is_judge=False, only=persons)
-    names = [n for n in matching(asked.human, list(table.columns)) if n not in keys]
-    if keys.judge is not None:
-        # In a table of judges, a column that people have in a table of their own is the judges'.
-        elsewhere = {n for other, its in keyed if its.judge is None for n in other.columns}
-        names = [name for name in names if name not in elsewhere]
-    repeated = keys.judge is not None or keys.run is not None
-    return [
-        Voice(name, False, False, name, *filled(cells_of(table, name)), repeated=repeated)
-        for name in names
-    ]
-
-
-def _persons_among_judges(table: RawTable, keys: Keys, asked: Asked) -> list[str]:
-    speakers = set() if keys.judge is None else set(table.labels(keys.judge))
-    return [name for name in asked.human if name in speakers and name not in table.columns]
-
-
-def _long(
-    table: RawTable, who: str, column: str, *, is_judge: bool, only: Collection[str] | None = None,
-    but: Collection[str] = (), swapped: bool = False,
+def _in_rows(
+    table: RawTable, who: str, columns: Sequence[str], only: Collection[str] | None,
+    but: Collection[str] = (), *, is_judge: bool = False,
 ) -> list[Voice]:  # fmt: skip
+    """Return voices that a column names; of two columns of verdicts, the second is swapped."""
     names = table.labels(who)
-    wanted = set(names) if only is None else set(matching(only, sorted(set(names))))
-    rows: dict[str, tuple[list[int], list[Any]]] = {
-        name: ([], []) for name in sorted(wanted - set(but))
-    }
-    for row, cell in zip(*filled(cells_of(table, column)), strict=True):
-        if names[row] in rows:
-            rows[names[row]][0].append(row)
-            rows[names[row]][1].append(cell)
-    return [Voice(name, is_judge, swapped, column, *heard) for name, heard in rows.items()]
+    every = sorted(set(names))
+    wanted = [n for n in (every if only is None else matching(only, every)) if n not in but]
+    voices = []
+    for order, column in enumerate(columns):
+        rows: dict[str, tuple[list[int], list[Any]]] = {name: ([], []) for name in wanted}
+        for row, cell in zip(*filled(cells_of(table, column)), strict=True):
+            if names[row] in rows:
+                rows[names[row]][0].append(row)
+                rows[names[row]][1].append(cell)
+        voices += [Voice(n, is_judge, order == 1, column, *stated) for n, stated in rows.items()]
+    return voices
 
 
-def kind_of(keyed: Keyed, voices: Sequence[Sequence[Voice]]) -> Literal["points", "pairs"]:
-    """Tell pairs from points: by their sides, by both orders, or by what annotators say."""
-    for table, keys in keyed:
-        if keys.left is not None or orders_of(table.columns, pairs=False):
-            return "pairs"
-    words = {str(cell) for group in voices for voice in group for cell in set(voice.cells)}
-    return "pairs" if words and all(is_of_pairs(word) for word in words) else "points"
-
-
-def judges(
-    keyed: Keyed, voices: Sequence[Sequence[Voice]], asked: Asked, kind: str
-) -> list[list[Voice]]:
-    """Return what judges say in each table, beside what annotators say."""
-    scale = Scale.of([voice.cells for group in voices for voice in group], [])
-    heard = []
-    for (table, keys), group in zip(keyed, voices, strict=True):
-        taken = {voice.column for voice in group}
-        in_rows = _judges_in_rows(table, keys, taken, asked)
-        if in_rows is not None:
-            heard.append(in_rows)
-        elif keys.rater is None or asked.judges is not None or len(keyed) == 1:
-            heard.append(_judges_in_columns(table, keys, taken, asked, kind, scale))
-        else:
-            heard.append([])
-    return heard
-
-
-def _judges_in_rows(
-    table: RawTable, keys: Keys, taken: set[str], asked: Asked
-) -> list[Voice] | None:
-    """Return the judges of a table with a row for each verdict; None for other tables."""
-    if keys.judge is not None:
-        persons = _persons_among_judges(table, keys, asked)
-        columns = _verdict_columns(table, keys, asked.human, "judge", () if persons else taken)
-        return [
-            voice
-            for order, column in enumerate(columns)
-            for voice in _long(table, keys.judge, column, is_judge=True, only=asked.judges,
-                               but=persons, swapped=order == 1)
-        ]  # fmt: skip
-    if keys.rater is not None and asked.human and not set(asked.human) & set(table.columns):
-        column = _verdict_columns(table, keys, (), "rater")[0]
-        return _long(table, keys.rater, column, is_judge=True, only=asked.judges, but=asked.human)
-    return None
-
-
-def _judges_in_columns(
+def _in_columns(
     table: RawTable, keys: Keys, taken: Collection[str], asked: Asked, kind: str, scale: Scale
 ) -> list[Voice]:
     """Return the columns of a table that are judges; ``taken`` are those of annotators."""
@@ -441,14 +430,12 @@ def _judges_in_columns(
             return _holds_outcomes(table, name, keys.left, keys.right)
         return _holds_grades(table, name, scale)
 
-    voices = []
-    for name in filter(is_judge, free):
-        base = base_of.get(name, name)
-        swapped = name in base_of and name == orders[base][1]
-        rows, cells = filled(cells_of(table, name))
-        repeated = keys.rater is not None
-        voices.append(Voice(base, True, swapped, name, rows, cells, repeated))
-    return voices
+    swapped = {second for _, second in orders.values()}
+    return [
+        Voice(base_of.get(name, name), True, name in swapped, name,
+              *filled(cells_of(table, name)), keys.rater is not None)
+        for name in filter(is_judge, free)
+    ]  # fmt: skip
 
 
 # ---------------------------------------------------------------------------- a look at a table
