@@ -26,7 +26,8 @@ SUFFIXES = ["csv", "tsv", "jsonl", "parquet", "csv.gz", "jsonl.gz"]
 
 def arrays(log: CountedLog) -> list[Any]:
     units, played = log.units, log.played
-    held = [log.pairs.i, log.pairs.j, log.pairs.wins_i, log.pairs.wins_j, log.pairs.ties, log.unit]
+    pairs = log.pairs
+    held: list[Any] = [pairs.i, pairs.j, pairs.wins_i, pairs.wins_j, pairs.ties, log.unit]
     held += [] if units is None else [units.cells.toarray()]
     held += [] if played is None else [played.left, played.right, played.outcome, played.weight]
     return [array for array in held if array is not None]

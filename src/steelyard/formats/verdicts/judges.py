@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Collection, Iterator, Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from typing import Any, Literal, NamedTuple
 
 import numpy as np
@@ -64,6 +64,7 @@ _MODELS = frozenset(
      "judge", "llm", "model", "chatgpt")
 )  # fmt: skip
 PAIRS = "pairs"
+_MOST_UNREAD = 0.5  # share of cells of a column of verdicts that may not be understood
 Side = tuple[str | None, str | None]
 Key = tuple[str, str, str]  # an item, and the systems that are judged, in a fixed order
 
@@ -92,19 +93,15 @@ Keyed = Sequence[tuple[RawTable, Keys]]
 
 
 class Voice(NamedTuple):
-    """The verdicts of one judge or annotator in a table: rows, and their cells.
-
-    ``swapped`` is true for columns of verdicts with the right output shown first. ``repeated``
-    columns say the same in several rows, of which one counts.
-    """
+    """The verdicts of one judge or annotator in a table: rows, and their cells."""
 
     name: str
     is_judge: bool
-    swapped: bool
+    swapped: bool  # the right output was shown first
     column: str
     rows: Sequence[int]
     cells: Sequence[Any]
-    repeated: bool = False
+    repeated: bool = False  # several rows say the same, of which one counts
 
     @property
     def mirrored(self) -> bool:
@@ -137,30 +134,27 @@ def assigned_roles(columns: Collection[tuple[str, str]]) -> dict[str, str]:
 
 def side_columns(names: Collection[str]) -> tuple[str | None, str | None]:
     """Return the columns of the two systems of a pair, None for one that is missing."""
-    both = next((pair for pair in SIDES if pair[0] in names and pair[1] in names), None)
-    if both is not None:
-        return both
-    left, right = (
-        next((name for name in side if name in names), None) for side in (roles.LEFT, roles.RIGHT)
-    )
-    return left, right
+    for left, right in SIDES:
+        if left in names and right in names:
+            return left, right
+    lefts, rights = ([n for n in side if n in names] for side in (roles.LEFT, roles.RIGHT))
+    return next(iter(lefts), None), next(iter(rights), None)
 
 
 def keys_of(
     table: RawTable, named: Collection[str], unit: str | None, assigned: Mapping[str, str]
 ) -> Keys:
-    """Find the keys by the names of columns; ``named`` are annotators and judges.
+    """Find the keys: those that the user ``assigned`` by role, else by usual names of columns.
 
-    ``unit`` is the column that the user named as what rows share, ``assigned`` others by role.
+    ``named`` are annotators and judges, ``unit`` is the column that is said to be what rows share.
     """
     fixed = {role: name for role, name in assigned.items() if name in table.columns}
     if unit is not None and unit in table.columns:
         fixed["unit"] = unit
     free = [name for name in table.columns if name not in named and name not in fixed.values()]
 
-    def first(role: str, names: Sequence[str], but: str | None = None) -> str | None:
-        usual = next((name for name in names if name in free and name != but), None)
-        return fixed.get(role, usual)
+    def first(role: str, names: Sequence[str]) -> str | None:
+        return fixed.get(role, next((name for name in names if name in free), None))
 
     left, right = side_columns(free)
     left, right = fixed.get("left", left), fixed.get("right", right)
@@ -173,7 +167,7 @@ def keys_of(
         system=first("system", systems) if left is None else None,
         left=left,
         right=right,
-        unit=first("unit", UNIT, item),
+        unit=first("unit", [name for name in UNIT if name != item]),
         run=first("run", RUN),
         rater=first("rater", roles.RATER),
         judge=first("judge", [name for name in JUDGE if _holds_names(table, name)]),
@@ -189,23 +183,14 @@ def _holds_names(table: RawTable, name: str) -> bool:
     return any(word and parse_number(word) is None and not says_verdict(word) for word in words)
 
 
-def _pairs_of(
-    names: Collection[str], ends: Collection[tuple[str, str]], *, last: bool = False
-) -> Iterator[tuple[str, str, str]]:
-    """Yield columns that differ in their ends alone: what they share, and both names."""
-    for first, second in ends:
-        for name in names:
-            base = name.removesuffix(second if last else first)
-            if base and base != name and base + first in names and base + second in names:
-                yield base, base + first, base + second
-
-
 def orders_of(names: Collection[str], *, pairs: bool) -> dict[str, tuple[str, str]]:
     """Find judges with a column for either order: name, usual and swapped column."""
     orders: dict[str, tuple[str, str]] = {}
-    ends = (*_ENDS_OF_PAIRS, *(_ORDER_ENDS if pairs else ()))
-    for base, usual, swapped in _pairs_of(names, ends, last=True):
-        orders.setdefault(base, (usual, swapped))
+    for first, second in (*_ENDS_OF_PAIRS, *(_ORDER_ENDS if pairs else ())):
+        for name in names:
+            base = name.removesuffix(second)
+            if base not in ("", name) and base + first in names:
+                orders.setdefault(base, (base + first, name))
     return orders
 
 
@@ -213,9 +198,10 @@ def sides(names: Collection[str]) -> dict[str, tuple[str, str]]:
     """Find columns that both sides of a pair have, by their name without the side."""
     both: dict[str, tuple[str, str]] = {}
     for name in names:
-        for base, left, right in _pairs_of(names, _OTHER_SIDES):
-            if left == name:
-                both.setdefault(base.rstrip("_"), (left, right))
+        for left, right in _OTHER_SIDES:
+            base = name.removesuffix(left)
+            if base not in ("", name) and base + right in names:
+                both.setdefault(base.rstrip("_"), (name, base + right))
     return both
 
 
@@ -279,13 +265,13 @@ def _holds_outcomes(table: RawTable, name: str, left: str | None, right: str | N
     names = ([None] * table.n_rows if side is None else cells_of(table, side)
              for side in (left, right))  # fmt: skip
     points, _ = Outcomes.of(cells).points(cells, *([label(x[row]) for row in rows] for x in names))
-    return len(cells) > 0 and 2 * int((~np.isnan(points)).sum()) >= len(cells)
+    return bool(cells) and float(np.isnan(points).mean()) <= _MOST_UNREAD
 
 
 def _holds_grades(table: RawTable, name: str, scale: Scale) -> bool:
     _, cells = filled(cells_of(table, name))
     value, code = scale.read(cells)
-    return len(cells) > 0 and 2 * int(((code >= 0) | ~np.isnan(value)).sum()) >= len(cells)
+    return bool(cells) and float((np.isnan(value) & (code < 0)).mean()) <= _MOST_UNREAD
 
 
 def matching(patterns: Collection[str], names: Collection[str]) -> list[str]:

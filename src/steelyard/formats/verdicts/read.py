@@ -138,7 +138,7 @@ def describe_verdicts(sources: Sequence[Any], how: VerdictReading) -> Verdicts |
             return None
         names: Collection[str] = view.names
         if view.kind in ("parquet", "pq"):
-            names = tables.read(view.path, is_text=lambda _: True).columns
+            names = _plain(view).columns
         elif registry.foreign(view) is not None or view.is_log:
             return None
         may_hold |= speakers.may_hold_verdicts(names)
@@ -163,14 +163,14 @@ def table_of(source: Any) -> RawTable:
     view = FileView(Path(source))
     if files.is_folder(view.path):
         logs = registry.runs(view.path)
-    else:
-        form = registry.foreign(view)
-        if form is None:
-            if view.is_log:
-                registry.refuse_document(view)
-            return tables.read(view.path, is_text=lambda _: True)
+    elif (form := registry.foreign(view)) is not None:
         logs = [(form, view)]
-    whole = logs[0][0].settle(stacked([_unfolded(form, log) for form, log in logs]))
+    else:
+        if view.is_log:
+            registry.refuse_document(view)
+        return _plain(view)
+    parts = [_unfolded(form, log) for form, log in logs]
+    whole = logs[0][0].settle(stacked(parts))
     if OUTCOME not in whole:
         return whole
     columns: dict[str, Any] = dict(whole.columns)
@@ -202,23 +202,23 @@ def _unfolded(form: Foreign, view: FileView) -> RawTable:
     if isinstance(form, ForeignFormat):
         return form.unfold(view)
     assert isinstance(form, ForeignTable)
-    return form.unfold(tables.read(view.path, is_text=lambda _: True))
+    return form.unfold(_plain(view))
+
+
+def _plain(view: FileView) -> RawTable:
+    return tables.read(view.path, is_text=lambda _: True)
 
 
 def _asked(how: VerdictReading, keyed: Keyed, columns: Collection[str]) -> Asked:
-    names = {
-        name
-        for table, keys in keyed
-        for column in (keys.rater, keys.judge)
-        if column is not None
-        for cell in set(cells_of(table, column))
-        if (name := label(cell)) is not None
-    }
-    human = speakers.chosen(how.human, {*columns, *names}, "human")
+    names = set(columns)
+    for table, keys in keyed:
+        for column in filter(None, (keys.rater, keys.judge)):
+            names |= {name for cell in set(cells_of(table, column)) if (name := label(cell))}
+    human = speakers.chosen(how.human, names, "human")
     judges = None
     if how.judges is not None:
         orders = speakers.orders_of(columns, pairs=True)
-        judges = speakers.chosen(how.judges, {*columns, *names, *orders}, "judges")
+        judges = speakers.chosen(how.judges, names | orders.keys(), "judges")
     both = sorted(set(human) & set(judges or ()))
     if both:
         raise UsageError(f"'{both[0]}' is named as a person and as a judge: which is it?")

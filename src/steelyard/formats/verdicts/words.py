@@ -68,20 +68,17 @@ def _number(cell: object) -> float | None:
     return number if number is not None and math.isfinite(number) else None
 
 
+def _numbers(cells: Iterable[object]) -> set[float]:
+    return {number for cell in set(cells) if (number := _number(cell)) is not None}
+
+
 def filled(cells: Sequence[Any]) -> tuple[list[int], list[Any]]:
     """Return the rows that are not empty, and their cells; lists and objects as text."""
-    try:
-        distinct = set(cells)
-    except TypeError:
-        cells = [brief(cell) if isinstance(cell, (list, dict, set)) else cell for cell in cells]
-        distinct = set(cells)
-    plain = {
-        cell: None if is_gap(cell) else cell.strip() if isinstance(cell, str) else cell
-        for cell in distinct
-    }
-    values = [plain[cell] for cell in cells]
-    rows = [row for row, value in enumerate(values) if value is not None]
-    return rows, [values[row] for row in rows]
+    cells = [brief(cell) if isinstance(cell, (list, dict, set)) else cell for cell in cells]
+    gaps = {cell for cell in set(cells) if is_gap(cell)}
+    rows = [row for row, cell in enumerate(cells) if cell not in gaps]
+    values = [cells[row] for row in rows]
+    return rows, [value.strip() if isinstance(value, str) else value for value in values]
 
 
 def _key(word: str) -> str:
@@ -141,7 +138,7 @@ class Outcomes:
     def of(cls, cells: Iterable[object], column: str = "", words: Sequence[str] = ()) -> Outcomes:
         """Look through a column; a word for ties in it says that 0 is none."""
         distinct = set(cells)
-        numbers = {number for cell in distinct if (number := _number(cell)) is not None}
+        numbers = _numbers(distinct)
         meaning = dict(zip((word.casefold() for word in words), (LEFT, RIGHT, TIE), strict=False))
         if numbers <= {0.0, 1.0}:
             has_ties = any(word_points(cell) == TIE for cell in distinct)
@@ -347,16 +344,14 @@ class Scale:
     def of(cls, people: Sequence[Sequence[object]], judges: Sequence[Sequence[object]]) -> Scale:
         """Find the scale that people used; a judge's further labels are categories, too."""
         counts = Counter(cell for cells in people for cell in cells if not is_gap(cell))
-        numbers = {x for cell in counts if (x := _number(cell)) is not None}
         n_words = sum(n for cell, n in counts.items() if _number(cell) is None)
         if n_words <= _SLIPS * counts.total():
-            return cls._of_numbers(numbers, judges)
+            return cls._of_numbers(_numbers(counts), judges)
         labels = [str(cell).strip() for cell in counts]
         small = {label.casefold() for label in labels}
         if small <= _FAILS | _PASSES:
             names = next((both for both in _BINARY if set(both) & small), ("fail", "pass"))
-            words = {**dict.fromkeys(_FAILS, 0), **dict.fromkeys(_PASSES, 1)}
-            return cls(names, (0.0, 1.0), words, ordered=True)
+            return cls(names, (0.0, 1.0), _binary_words(0, 1), ordered=True)
         return cls._of_labels(labels, judges)
 
     @classmethod
@@ -366,15 +361,12 @@ class Scale:
         binary = numbers <= {0.0, 1.0}
         levels = numbers | ({0.0, 1.0} if binary else set())
         for cells in judges:
-            further = {x for cell in set(cells) if (x := _number(cell)) is not None}
-            if _are_levels(levels | further):
-                levels |= further
+            if _are_levels(levels | _numbers(cells)):
+                levels |= _numbers(cells)
         ordered = sorted(levels)
         names = tuple(str(int(x)) if x.is_integer() else str(x) for x in ordered)
-        words: dict[str, int] = {}
-        if binary:  # a judge may say it in words
-            words = dict.fromkeys(_FAILS, ordered.index(0.0))
-            words |= dict.fromkeys(_PASSES, ordered.index(1.0))
+        # A judge may say in words what people say in noughts and ones.
+        words = _binary_words(ordered.index(0.0), ordered.index(1.0)) if binary else {}
         return cls(names, tuple(ordered), words, ordered=True)
 
     @classmethod
@@ -413,6 +405,10 @@ class Scale:
         if not fits:
             label = np.where(label == UNPARSED, UNPARSED, MISSING).astype(np.int32)
         return value, label
+
+
+def _binary_words(fail: int, passed: int) -> dict[str, int]:
+    return {**dict.fromkeys(_FAILS, fail), **dict.fromkeys(_PASSES, passed)}
 
 
 def _are_levels(numbers: set[float]) -> bool:
