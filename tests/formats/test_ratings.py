@@ -71,6 +71,9 @@ def test_words_have_the_order_that_is_given(read: Any, refusal: Refusal) -> None
     assert set(values(ratings).values()) == {1, 2, 3}
     assert values(ratings)["p1", "A", "2"] == 3
     assert "also holds 'ok'" in refusal(read, WORDS, scale=("bad", "good"))
+    gaps = table("rater,system,segment,rating", [["p", "A", 1, "none"], ["p", "A", 2, ""],
+                                                 ["p", "A", 3, "some"]])  # fmt: skip
+    assert np.isnan(read(gaps, scale=("none", "some")).value.value[1])  # a gap is no word
 
 
 def test_ratings_may_be_repeated_where_that_is_plausible(read: Any, refusal: Refusal) -> None:

@@ -18,7 +18,7 @@ from steelyard.core.text import listed
 from steelyard.data.judgements import Ratings
 from steelyard.formats import columns as roles
 from steelyard.formats import tables
-from steelyard.formats.cells import GAPS, fast_numbers, parse_number
+from steelyard.formats.cells import GAPS, Cells, fast_numbers, parse_number
 from steelyard.formats.columns import INDEX, PACKED, PACKED_SEGMENTS, SYSTEM
 from steelyard.formats.format import TableFormat
 from steelyard.formats.judged.builder import NOBODY, noting_unused
@@ -41,7 +41,7 @@ USED = {
     *roles.DOMAIN,
 }
 _FEW_REPEATS = 0.2  # the share of outputs that a rater may have rated twice without a word of why
-_MOST_WORDS = 12  # of a scale; more are no scale
+MOST_WORDS = 12  # of a scale; more are no scale
 _LOGIN, _PERSON = "login", "person"
 
 
@@ -120,14 +120,20 @@ def refuse_repeats(table: RawTable) -> None:
     )
 
 
+def scale_words(cells: Cells) -> set[str]:
+    """Return the words of a column that holds only texts; none of one that holds anything else."""
+    if isinstance(cells, np.ndarray) or not all(isinstance(cell, str | None) for cell in cells):
+        return set()
+    return {cell for cell in cells if cell is not None and cell not in GAPS}
+
+
 def _refuse_words(table: RawTable) -> None:
     """Refuse scores that are words, whose order the user must say."""
     column = next((name for name in roles.RATING if name in table), None)
-    if column is None or isinstance(table.columns[column], np.ndarray):
-        return
-    words = {cell for cell in table.columns[column] if isinstance(cell, str) and cell not in GAPS}
-    if words and len(words) <= _MOST_WORDS and all(parse_number(word) is None for word in words):
-        shown = listed([repr(word) for word in sorted(words)], _MOST_WORDS)
+    words = set() if column is None else scale_words(table.columns[column])
+    no_numbers = all(parse_number(word) is None for word in words)
+    if column and 0 < len(words) <= MOST_WORDS and no_numbers:
+        shown = listed([repr(word) for word in sorted(words)], MOST_WORDS)
         table.fail(f"{table.named(column)} holds {shown}: scale=WORST,...,BEST gives their order")
 
 
