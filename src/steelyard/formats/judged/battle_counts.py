@@ -95,20 +95,9 @@ def read_counts(
     by_unit: bool = True,
     in_order: bool = False,
 ) -> CountedLog:
-    """Count the battles of a log or of rankings, in any kind of table.
+    """Count the battles of logs or rankings: files or folders, tables or logs of other tools.
 
-    Parameters
-    ----------
-    log
-        CSV, TSV, JSON lines (all of them also ``.gz``) or Parquet; or a folder of such logs; ``-``
-        is standard input. Also a file of another tool that holds battles, or a folder of these; or
-        several of them.
-    columns
-        How the columns are called, where not by the usual names.
-    by_unit
-        Count by unit, too, where the log has units.
-    in_order
-        Return the battles in their order, too.
+    Battles are also counted ``by_unit`` where the log has units, and returned ``in_order``.
     """
     inputs = [Path(path) for path in ([log] if isinstance(log, (str, Path)) else log)]
     columns = columns or LogColumns()
