@@ -97,7 +97,6 @@ def ratings(tmp_path: Path) -> Path:
 
 
 FILES = {
-    "x.json": '{"Ann": ["r0", "r1", "r9"], "Bo": ["r2"]}',
     "x.csv": "login,person\nr0,Ann\nr1,Ann\nr9,Ann\nr2,Bo\n",
     "x.tsv": "person\trater\nAnn\tr0\nAnn\tr1\nAnn\tr9\nBo\tr2\n",
     "y.csv": "login,annotator,note\nr0,Ann,\nr1,Ann,\nr9,Ann,x\nr2,Bo,\n",
@@ -122,9 +121,6 @@ def test_raters_of_a_file(tmp_path, ratings, name):
 @pytest.mark.parametrize(
     ("name", "text", "said"),
     [
-        ("x.json", '{"Ann": "r0"}', "'Ann': 'r0', expected a person and a list of logins"),
-        ("x.json", '{"Ann": [3]}', "expected a person and a list of logins"),
-        ("x.json", '{"Ann": ["r0"], "Bo": ["r0"]}', "login 'r0' is of 'Ann' and 'Bo'"),
         ("x.json", "{", "JSON"),
         ("x.csv", "login,person\nr0,Ann\nr0,Bo\n", "x.csv:3: login 'r0' is of 'Ann' and 'Bo'"),
         ("x.csv", "login,name\nr0,Ann\n", "columns login, name, expected login and person"),
@@ -139,6 +135,12 @@ def test_bad_files_of_raters(tmp_path, ratings, name, text, said):
         human_scores(ratings, protocol="da", raters=path)
     assert said in str(caught.value)
     assert "\n" not in str(caught.value)
+
+
+@pytest.mark.parametrize("persons", [{"Ann": "r0"}, {"Ann": [3]}, {"Ann": ["r0"], "Bo": ["r0"]}])
+def test_bad_raters_by_person(ratings, persons):
+    with pytest.raises(SteelyardError, match=r"list of logins|is of 'Ann' and 'Bo'"):
+        human_scores(ratings, protocol="da", raters=persons)
 
 
 # Attention tests.

@@ -291,7 +291,7 @@ class HumanOptions(Darr, RelativeRanking, Mqm, Esa):
     n_bootstrap: int = bootstraps(least=0)
     raters: Raters | None = source(
         None,
-        "Who has which logins: JSON {person: [logins]}, or columns login, person.",
+        "Who has which logins: a table with columns login and person.",
         metavar="FILE",
     )
     human: str | None = text(

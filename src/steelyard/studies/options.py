@@ -47,7 +47,7 @@ SIZES = (50, 100, 200, 400, 800, 1600, 3200, 6400)
 SYSTEM_SIZES = (5, 8, 12, 20, 30, 50, 80)
 VERDICTS = ("t", "mood", "sign", "wilcoxon")  # tests whose verdicts can be compared
 SIMULATED = ("mean", "median", "bt", "elo", "trueskill")  # rankings of simulated scores
-_LOGINS = "Who has which logins: JSON {person: [logins]}, or columns login, person."
+_LOGINS = "Who has which logins: a table with columns login and person."
 _METRICS = "Only these metrics; patterns such as '*-refA' stand for several."
 
 

@@ -61,16 +61,21 @@ def _layout(view: FileView) -> _Layout | None:
         return None
     if not all(_LANGUAGE.fullmatch(cell) for cell in cells[4:6]):
         return None
-    rest, document, spans = _FIXED, None, None
-    if len(cells) > _FIXED + 1 and cells[_FIXED + 1] in ("True", "False"):
-        document, rest = _FIXED, _FIXED + 2
-        if len(cells) > rest and cells[rest].lstrip().startswith("["):
-            spans, rest = rest, rest + 1
+    rest = _FIXED
+    names = len(cells) > rest + 1 and cells[rest + 1] in ("True", "False")
+    rest += 2 * names
+    marks = names and len(cells) > rest and cells[rest].lstrip().startswith("[")
+    rest += marks
     timed = len(cells) - rest >= 2 and (parse_number(cells[rest]) or 0) >= _UNIX
     batch = rest + 2 * timed
     if len(cells) - batch not in (0, 2, 3):
         return None
-    return _Layout(document, spans, rest if timed else None, batch if len(cells) > batch else None)
+    return _Layout(
+        document=_FIXED if names else None,
+        spans=_FIXED + 2 if marks else None,
+        start=rest if timed else None,
+        batch=batch if len(cells) > batch else None,
+    )
 
 
 def _rows(log: Log) -> Iterator[Row]:
@@ -145,50 +150,44 @@ def _settle(table: RawTable) -> RawTable:
     table.numbers("score")  # which refuses a word, also where the row will not count
     shown = _shown(table)
     whole = table.columns.get("whole", [None] * table.n_rows)
-    reasons = {
-        row: reason
-        for row, item in enumerate(shown)
-        if (reason := _reason(item, complete=whole[row] == "True")) is not None
-    }
-    kept = [row for row in range(table.n_rows) if row not in reasons]
+    reasons = {row: _reason(item, complete=whole[row] == "True") for row, item in enumerate(shown)}
+    kept = [row for row, reason in reasons.items() if reason is None]
     in_batches = _are_batch_numbers(shown[row] for row in kept)
     reasons |= dict.fromkeys(_superseded(table, shown, kept, by_name=in_batches), "again")
     segments = list(table.columns["segment"])
     if in_batches:
-        numbers = _numbered(shown, [row for row in kept if row not in reasons])
-        reasons |= {row: "lost" for row, number in numbers.items() if number is None}
-        for row, number in numbers.items():
+        kept = [row for row, reason in reasons.items() if reason is None]
+        for row, number in _numbered(shown, kept).items():
+            reasons[row] = "lost" if number is None else None
             segments[row] = f"{shown[row].document}:{number}"
-    kept = [row for row in kept if row not in reasons]
-    counts = Counter(reasons.values())
+    kept = [row for row, reason in reasons.items() if reason is None]
+    counts = Counter(reason for reason in reasons.values() if reason is not None)
     excluded = ", ".join(f"{counts[k]:,} {text}" for k, text in _REASONS.items() if counts[k])
     if not kept:
         table.fail(f"no row counts: {excluded}")
     columns = {**table.columns, "segment": segments}
     columns |= {"doc": [item.document for item in shown]} if "doc" in table else {}
     result = replace(table, columns=columns).take(kept).without(["whole"])
-    notes = [f"{len(reasons):,} of {plural(table.n_rows, 'row')} left out: {excluded}"]
-    notes = [*(notes if reasons else []), *_notes(result, in_batches=in_batches)]
+    lost = f"{counts.total():,} of {plural(table.n_rows, 'row')} left out: {excluded}"
+    notes = [*([lost] if excluded else []), *_notes(result, in_batches=in_batches)]
     result, more = _judged(result, [shown[row].named for row in kept])
-    named = _place_of(table)
-    return replace(result, notes=(*table.notes, *(f"{named}: {note}" for note in (*notes, *more))))
+    place = table.place
+    if table.path_of is not None:
+        others = len(set(map(table.path_of, range(table.n_rows)))) - 1
+        place += f" and {plural(others, 'other file')}" if others else ""
+    return replace(result, notes=(*table.notes, *(f"{place}: {note}" for note in (*notes, *more))))
 
 
 def _shown(table: RawTable) -> list[_Shown]:
     names = [text or "" for text in table.texts("doc")] if "doc" in table else [""] * table.n_rows
     systems = table.labels("system")
-    pairs = list(zip(names, systems, strict=True))
-    stems = {pair: _stem(*pair) for pair in set(pairs)}
-    columns = (
-        table.columns["lp"],
-        table.labels("rater"),
-        systems,
-        [stems[pair] for pair in pairs],
-        names,
-        table.columns["type"],
-        map(int, table.columns["segment"]),
-    )
-    return [_Shown(*row) for row in zip(*columns, strict=True)]
+    stems = {pair: _stem(*pair) for pair in set(zip(names, systems, strict=True))}
+    columns = (table.columns["lp"], table.labels("rater"), systems, names, table.columns["type"],
+               table.columns["segment"])  # fmt: skip
+    return [
+        _Shown(lp, login, system, stems[name, system], name, kind, int(item))
+        for lp, login, system, name, kind, item in zip(*columns, strict=True)
+    ]
 
 
 def _stem(document: str, system: str) -> str:
@@ -303,13 +302,6 @@ def _judged(table: RawTable, documents: Sequence[str]) -> tuple[RawTable, list[s
     notes.append("seconds are the time spent on a document, per segment")
     rest = table.without(["start_time", "end_time"])
     return replace(rest, columns={**rest.columns, "seconds": seconds}), notes
-
-
-def _place_of(table: RawTable) -> str:
-    if table.path_of is None:
-        return table.place
-    others = len(set(map(table.path_of, range(table.n_rows)))) - 1
-    return table.place + (f" and {plural(others, 'other file')}" if others else "")
 
 
 def _notes(table: RawTable, *, in_batches: bool) -> list[str]:

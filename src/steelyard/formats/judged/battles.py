@@ -15,7 +15,7 @@ from typing import Any, NamedTuple, NoReturn
 
 import numpy as np
 
-from steelyard.core.errors import InputError, UsageError, hint
+from steelyard.core.errors import UsageError, hint
 from steelyard.core.text import plural
 from steelyard.data.judgements import BattleLog, Floats, Rankings, encode
 from steelyard.data.verdicts import Bools
@@ -31,9 +31,9 @@ from steelyard.formats.verdicts.words import (
     EXPECTED,
     SIDE_NOTE,
     TIE,
+    OrderedPoints,
     WordColumn,
     agreed,
-    names_column,
     swap_question,
 )
 from steelyard.stats.strength.wins import MOST_WEIGHT
@@ -59,6 +59,11 @@ class BattleColumns(NamedTuple):
     unit: str | None
     tie: str | None = None
 
+    @property
+    def are_winners(self) -> bool:
+        """Whether rows name a winner and a loser, which some rows may lack."""
+        return self.left == WINNER and self.outcome is None
+
 
 @dataclass(frozen=True, slots=True)
 class LogColumns:
@@ -75,15 +80,17 @@ class LogColumns:
     swapped: str | None = None
 
     @property
-    def named(self) -> tuple[str | None, ...]:
-        """The names that were given to the columns of a battle."""
+    def _named(self) -> tuple[str | None, ...]:
         return (self.left, self.right, self.outcome, self.unit)
+
+    @property
+    def _used(self) -> list[str]:
+        return [*self.ignore, *dict(self.where)]
 
     def is_text(self, name: str) -> bool:
         """Tell whether a column holds names, even where they look like numbers."""
-        selects = (column for column, _ in self.where)
         also = (LOSER, *_OUTCOMES_ALSO, *(side for pair in judges.SIDES for side in pair))
-        return name in (*self.named, *selects, *also) or roles.is_log_text(name)
+        return name in (*self._named, *dict(self.where), *also) or roles.is_log_text(name)
 
     def selected(self, table: RawTable) -> RawTable:
         """Keep the rows and columns that are left."""
@@ -94,19 +101,14 @@ class LogColumns:
 
     def check(self, names: Collection[str], path: Path) -> None:
         """Refuse a column that the file does not have."""
-        for column in (*self.ignore, *(name for name, _ in self.where)):
+        for column in self._used:
             if column not in names:
                 raise UsageError(f"{path}: no column '{column}'; {hint(column, names)}")
-            if column in self.named:
+            if column in self._named:
                 raise UsageError(
                     f"{path}: column '{column}' selects rows or is ignored: it can't be part of a "
                     "battle, too"
                 )
-
-    def no_rows(self, path: Path) -> InputError:
-        """Say that nothing is left of a log."""
-        chosen = " and ".join(f"{name}={value}" for name, value in self.where)
-        return InputError(f"no row has {chosen}" if chosen else "has no rows", path=path)
 
     def are_rankings(self, table: RawTable) -> bool:
         """Tell whether a table ranks two systems or more per row, and nobody named a side."""
@@ -114,25 +116,38 @@ class LogColumns:
 
     def find(self, table: RawTable) -> BattleColumns:
         """Find the columns of a battle by the names given, or by those that logs usually have."""
-        used = [*self.ignore, *(column for column, _ in self.where)]
-        table = table.without(used)
+        table = table.without(self._used)
+        left, right, outcome = self._sides(table)
+        others = table.without([name for name in (left, right, outcome) if name is not None])
+        unit = self.unit
+        if unit is None or (unit in _PROMPTS and unit not in others):
+            unit = one_of(others, roles.UNIT, "unit")  # whatever a log calls them
+        elif unit not in others:
+            raise _no_column(others, unit)
+        others = others.without([unit] if unit else [])
+        weight = one_of(others, roles.WEIGHT, "weight")
+        time = one_of(others, roles.TIME, "time")
+        tie = _TIE if left == WINNER and _TIE in others else None
+        return BattleColumns(left, right, outcome, weight, time, unit, tie)
+
+    def _sides(self, table: RawTable) -> tuple[str, str, str | None]:
+        """Return the columns of both systems and of the outcome."""
+        usual = judges.side_columns(table.columns)
         if not (self.left or self.right or self.outcome):
             if BETTER in table and WORSE in table:
-                return self._with_others(table, BETTER, WORSE, None)
-            if WINNER in table and LOSER in table and None in judges.side_columns(table.columns):
-                return self._with_others(table, WINNER, LOSER, None)
+                return BETTER, WORSE, None
+            if WINNER in table and LOSER in table and None in usual:
+                return WINNER, LOSER, None
         one_of(table, roles.LEFT, "left column")
         one_of(table, roles.RIGHT, "right column")
-        left, right = judges.side_columns(table.columns)
         outcome = self.outcome or one_of(table, roles.OUTCOME, "outcome column")
-        if outcome is None:
-            outcome = one_of(table, _OUTCOMES_ALSO, "outcome column")
-        columns = [
-            _present(table, name)
-            for name in (self.left or left or "left", self.right or right or "right",
-                         outcome or "outcome")
-        ]  # fmt: skip
-        return self._with_others(table, *columns)
+        outcome = outcome or one_of(table, _OUTCOMES_ALSO, "outcome column")
+        columns = (self.left or usual[0] or "left", self.right or usual[1] or "right",
+                   outcome or "outcome")  # fmt: skip
+        for column in columns:
+            if column not in table:
+                raise _no_column(table, column)
+        return columns
 
     def described(
         self, names: Collection[str], path: Path
@@ -144,42 +159,28 @@ class LogColumns:
         columns = self.find(table)._asdict()
         return tuple((role, (name,)) for role, name in columns.items() if name is not None)
 
-    def _with_others(
-        self, table: RawTable, left: str, right: str, outcome: str | None
-    ) -> BattleColumns:
-        others = table.without([left, right, *([] if outcome is None else [outcome])])
-        if self.unit is None or (self.unit in _PROMPTS and self.unit not in others):
-            shared = one_of(others, roles.UNIT, "unit")  # whatever a log calls them
-        else:
-            shared = _present(others, self.unit)
-        others = others.without([] if shared is None else [shared])
-        weight = one_of(others, roles.WEIGHT, "weight")
-        time = one_of(others, roles.TIME, "time")
-        tie = _TIE if left == WINNER and _TIE in others else None
-        return BattleColumns(left, right, outcome, weight, time, shared, tie)
 
-
-def _present(table: RawTable, column: str) -> str:
-    if column not in table:
-        raise UsageError(f"{table.path}: no column '{column}'; {hint(column, table.columns)}")
-    return column
+def _no_column(table: RawTable, column: str) -> UsageError:
+    return UsageError(f"{table.path}: no column '{column}'; {hint(column, table.columns)}")
 
 
 def read(table: RawTable, columns: LogColumns | None = None) -> BattleLog:
     """Read a log; outcomes are words, systems or points of the left side in 0..1."""
     columns = columns or LogColumns()
     names = columns.find(table)
-    lefts, rights = table.labels(names.left), table.labels(names.right)
+    sides = lefts, rights = table.labels(names.left), table.labels(names.right)
     for row, (left, right) in enumerate(zip(lefts, rights, strict=True)):
         if left == right:
             table.fail(f"'{left}' meets itself", row)
     systems, codes = encode([*lefts, *rights])
     units, unit = (None, None) if names.unit is None else encode(table.labels(names.unit))
-    points = np.ones(table.n_rows)
-    if names.tie is not None:
-        points[_tied(table, names.tie)] = TIE
     if names.outcome is not None:
-        points = _points(table, columns, names.outcome, (lefts, rights))
+        points = _points(table, columns, names.outcome, sides)
+    elif names.tie is not None:
+        tied = [str(cell).strip().casefold() in _TIED for cell in table.columns[names.tie]]
+        points = np.where(tied, TIE, 1.0)
+    else:
+        points = np.ones(table.n_rows)
     return BattleLog(
         systems,
         codes[: len(lefts)],
@@ -192,38 +193,26 @@ def read(table: RawTable, columns: LogColumns | None = None) -> BattleLog:
     )
 
 
-def _tied(table: RawTable, column: str) -> Bools:
-    return np.array([str(cell).strip().casefold() in _TIED for cell in table.columns[column]])
-
-
 def _points(
     table: RawTable, columns: LogColumns, column: str, sides: tuple[list[str], list[str]]
 ) -> Floats:
     def ask(question: str) -> NoReturn:
         raise UsageError(f"{table.place}: {question}")
 
-    cells = _usable(judges.cells_of(table, column))
-    distinct = set(cells) - {None}
-    clear = distinct.isdisjoint(sides[0]) and distinct.isdisjoint(sides[1])
-    if clear:
-        nobody = [None] * len(distinct)
-        words = WordColumn(column, list(distinct), nobody, nobody)
-    else:
-        words = WordColumn(column, cells, *sides)
+    words = WordColumn(column, _usable(judges.cells_of(table, column)), *sides)
     outcomes = agreed({column: words}, columns.words, ask)[column]
     # Numbers beyond 0 to 1 are refused where they stand.
     outcomes = outcomes if outcomes.digits else replace(outcomes, digits="points")
-    points, by_name = outcomes.points(cells, *sides)
-    for row in np.flatnonzero(np.isnan(points))[:1].tolist():
+    flagged = judges.order_flags(table) is not None
+    mirrored = _mirrored(table, sides) if flagged else np.zeros(table.n_rows, dtype=bool)
+    points = OrderedPoints.of(outcomes, words, mirrored)
+    for row in np.flatnonzero(np.isnan(points.values))[:1].tolist():
         table.fail(f"outcome {table.columns[column][row]!r}, expected {EXPECTED}", row)
-    if columns.swapped == "column" or judges.order_flags(table) is None:
-        return points
-    mirrored = _mirrored(table, *sides)
-    fixed = by_name.copy()
-    if columns.swapped is None:
-        fixed |= np.array([names_column(cell) for cell in cells], dtype=bool)
-        _check_swapped(table, points, mirrored & ~by_name, fixed)
-    return np.where(mirrored & ~fixed, 1 - points, points)
+    if columns.swapped is None and flagged:
+        question = swap_question([(points, _usual(table, sides, points))])
+        if question is not None:
+            ask(question)
+    return points.read(columns.swapped)
 
 
 def _usable(cells: Sequence[Any]) -> list[Any]:
@@ -233,8 +222,8 @@ def _usable(cells: Sequence[Any]) -> list[Any]:
     return [words[cell] for cell in plain]
 
 
-def _mirrored(table: RawTable, lefts: Sequence[str], rights: Sequence[str]) -> Bools:
-    return judges.mirrored_rows(table, _items(table), list(zip(lefts, rights, strict=True)))
+def _mirrored(table: RawTable, sides: tuple[list[str], list[str]]) -> Bools:
+    return judges.mirrored_rows(table, _items(table), list(zip(*sides, strict=True)))
 
 
 def _items(table: RawTable) -> list[str]:
@@ -242,30 +231,26 @@ def _items(table: RawTable) -> list[str]:
     return [""] * table.n_rows if item is None else [str(label(c)) for c in table.columns[item]]
 
 
-def _check_swapped(table: RawTable, points: Floats, mirrored: Bools, fixed: Bools) -> None:
-    """Ask what words of a swapped order refer to, if the usual order contradicts the reading."""
-    items = _items(table)
-    usual = {items[row]: points[row] for row in np.flatnonzero(~mirrored).tolist()}
-    counts = {(of_columns, same): 0 for of_columns in (False, True) for same in (False, True)}
-    for row in np.flatnonzero(mirrored & (points != TIE)).tolist():
-        other = usual.get(items[row], TIE)
-        if other != TIE and items[row]:
-            counts[bool(fixed[row]), bool((points[row] > TIE) == (other > TIE))] += 1
-    for of_columns in (False, True):
-        n_column, n_side = counts[of_columns, True], counts[of_columns, False]
-        question = swap_question(n_column, n_side, of_columns=of_columns)
-        if question is not None:
-            raise UsageError(f"{table.place}: {question}")
+def _usual(table: RawTable, sides: tuple[list[str], list[str]], points: OrderedPoints) -> Floats:
+    """Return the points of each row's left side in the usual order of the same item and pair."""
+    keys = list(zip(_items(table), *sides, strict=True))
+    usual: dict[tuple[str, str, str], float] = {}
+    for row in np.flatnonzero(~(points.by_side | points.by_column)).tolist():
+        item, left, right = keys[row]
+        if item:
+            usual[item, left, right] = float(points.values[row])
+            usual[item, right, left] = 1 - float(points.values[row])
+    return np.array([usual.get(key, TIE) for key in keys])
 
 
 def prepared(table: RawTable, columns: LogColumns | None = None) -> RawTable:
     """Leave out rows of winners and losers that name no two systems, and note what is assumed."""
     columns = columns or LogColumns()
     names, notes = columns.find(table), []
-    if names.left == WINNER and names.right == LOSER and names.outcome is None:
-        pairs = [tuple(map(label, row)) for row in zip(table.columns[WINNER],
-                 table.columns[LOSER], strict=True)]  # fmt: skip
-        rows = [n for n, (left, right) in enumerate(pairs) if left and right and left != right]
+    if names.are_winners:
+        pairs = zip(table.columns[WINNER], table.columns[LOSER], strict=True)
+        rows = [row for row, (left, right) in enumerate(tuple(map(label, p)) for p in pairs)
+                if left and right and left != right]  # fmt: skip
         if len(rows) < table.n_rows:
             lost = plural(table.n_rows - len(rows), "battle")
             notes.append(f"{table.places}: {lost} without two systems: left out")
@@ -273,8 +258,8 @@ def prepared(table: RawTable, columns: LogColumns | None = None) -> RawTable:
                 table.fail("no battle is left of two systems")
             table = table.take(rows)
     elif judges.order_flags(table) and columns.swapped is None and names.outcome is not None:
-        lefts, rights = table.labels(names.left), table.labels(names.right)
-        notes += [SIDE_NOTE] if _mirrored(table, lefts, rights).any() else []
+        sides = table.labels(names.left), table.labels(names.right)
+        notes += [SIDE_NOTE] if _mirrored(table, sides).any() else []
     orders = judges.orders_of(table.columns, pairs=True)
     if names.outcome is not None and names.outcome in orders:
         notes.append(f"{table.places}: the swapped order is not used: {orders[names.outcome][1]}")
@@ -292,18 +277,16 @@ def _weights(table: RawTable, column: str) -> Floats:
 def write(log: BattleLog, path: Path) -> None:
     """Write the columns that :func:`read` reads; outcomes as words where they are one."""
     words = {1.0: "left", 0.0: "right", 0.5: "tie"}
-    written: dict[str, object] = {
+    units = log.units or ()
+    columns: dict[str, Any] = {
         "left": [log.systems[code] for code in log.left],
         "right": [log.systems[code] for code in log.right],
         "outcome": [words.get(x, repr(x)) for x in log.outcome.tolist()],
+        "weight": log.weight,
+        "time": log.time,
+        "unit": None if log.unit is None else [units[code] for code in log.unit],
     }
-    if log.weight is not None:
-        written["weight"] = log.weight
-    if log.time is not None:
-        written["time"] = log.time
-    if log.unit is not None and log.units is not None:
-        written["unit"] = [log.units[code] for code in log.unit]
-    tables.write(path, written)
+    tables.write(path, {name: cells for name, cells in columns.items() if cells is not None})
 
 
 def read_rankings(table: RawTable) -> Rankings:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -40,13 +40,12 @@ class Rating(NamedTuple):
 def ratings(rows: Sequence[Rating]) -> Ratings:
     """Put rows together; columns without any value stay None."""
 
-    def texts(name: str) -> tuple[str, ...] | None:
-        column = tuple(getattr(row, name) or "" for row in rows)
-        return column if any(column) else None
+    def column(name: str, missing: Any) -> tuple[Any, ...] | None:
+        cells = [getattr(row, name) for row in rows]
+        filled = tuple(missing if cell is None else cell for cell in cells)
+        return None if all(cell is None or cell == missing for cell in cells) else filled
 
     errors = tuple(row.errors for row in rows)
-    items = tuple(row.item for row in rows)
-    waves = tuple(row.wave for row in rows)
     seconds = np.array([row.seconds for row in rows], dtype=np.float64)
     return Ratings.from_labels(
         [row.system for row in rows],
@@ -54,12 +53,10 @@ def ratings(rows: Sequence[Rating]) -> Ratings:
         [row.rater for row in rows],
         np.array([row.value for row in rows], dtype=np.float64),
         errors=None if all(e is None for e in errors) else errors,
-        item=None if all(i == "system" for i in items) else items,
-        unit=texts("unit"),
+        item=column("item", "system"),
         seconds=None if np.isnan(seconds).all() else seconds,
-        document=texts("document"),
-        wave=waves if any(waves) else None,
-        domain=texts("domain"),
+        wave=column("wave", 0),
+        **{name: column(name, "") for name in ("unit", "document", "domain")},
     )
 
 
@@ -102,9 +99,10 @@ class Builder:
         ids = tuple(self.described)
         if not ids:
             self.view.fail("holds no judgement")
-        by_protocol = {name: ratings(rows) for name, rows in self.rated.items()}
-        rated_systems = {system for rated in by_protocol.values() for system in rated.systems}
-        systems = tuple(sorted({*self.outputs, *rated_systems}))
+        rated = {name: ratings(rows) for name, rows in self.rated.items()}
+        systems = tuple(sorted({*self.outputs, *(s for r in rated.values() for s in r.systems)}))
+        row = {name: i for i, name in enumerate(systems)}
+        column = {name: i for i, name in enumerate(ids)}
 
         def texts(by_segment: Mapping[str, str]) -> Texts:
             return tuple(by_segment.get(segment) for segment in ids)
@@ -113,32 +111,24 @@ class Builder:
             values = tuple(self.described[segment].get(what) for segment in ids)
             return values if any(text is not None for text in values) else None
 
-        segments = Segments(
-            ids,
-            fact("document"),
-            fact("domain"),
-            fact("source"),
-            {name: texts(by_segment) for name, by_segment in self.references.items() if by_segment},
-        )
-        row = {name: i for i, name in enumerate(systems)}
-        column = {name: i for i, name in enumerate(ids)}
-        scores = {name: means(rated, row, column) for name, rated in by_protocol.items()}
+        scores = {name: _means(of_protocol, row, column) for name, of_protocol in rated.items()}
         for name, cells in self.scored.items():
             scores[name] = np.full((len(systems), len(ids)), np.nan)
             for (system, segment), value in cells.items():
                 scores[name][row[system], column[segment]] = value
+        references = {name: texts(of) for name, of in self.references.items() if of}
         return EvalSet(
             systems,
-            segments,
+            Segments(ids, fact("document"), fact("domain"), fact("source"), references),
             {
                 name: ScoreTable(values, "human", direction_given=True)
                 for name, values in scores.items()
                 if not np.isnan(values).all()
             },
-            {name: texts(by_segment) for name, by_segment in self.outputs.items() if by_segment},
-            by_protocol,
+            {name: texts(of) for name, of in self.outputs.items() if of},
+            rated,
             language_pair=lp,
-            notes=tuple(notes),
+            notes=tuple(self.view.note(note) for note in notes),
         )
 
 
@@ -147,19 +137,17 @@ def _add(texts: dict[str, str], key: str, text: str | None, what: str, record: R
         record.fail(f"{what} is {text[:40]!r}, but {texts[key][:40]!r} on an earlier line")
 
 
-def means(rated: Ratings, systems: Mapping[str, int], segments: Mapping[str, int]) -> Floats:
+def _means(rated: Ratings, row: Mapping[str, int], column: Mapping[str, int]) -> Floats:
     """Average the ratings of every output, without control items."""
     rows = rated.is_item("system", "repeat") & ~np.isnan(rated.value)
-    n = len(systems) * len(segments)
-    if not rows.any():
-        return np.full((len(systems), len(segments)), np.nan)
-    system = np.array([systems[name] for name in rated.systems], dtype=np.int64)
-    segment = np.array([segments[name] for name in rated.segments], dtype=np.int64)
-    cell = system[rated.system[rows]] * len(segments) + segment[rated.segment[rows]]
-    total = np.bincount(cell, rated.value[rows], minlength=n)
-    count = np.bincount(cell, minlength=n)
-    averages = np.where(count > 0, total / np.maximum(count, 1), np.nan)
-    return averages.reshape(len(systems), len(segments))
+    systems = np.array([row[name] for name in rated.systems], dtype=np.int64)
+    segments = np.array([column[name] for name in rated.segments], dtype=np.int64)
+    output = systems[rated.system[rows]] * len(column) + segments[rated.segment[rows]]
+    n = len(row) * len(column)
+    total = np.bincount(output, rated.value[rows], minlength=n)
+    count = np.bincount(output, minlength=n)
+    means = np.where(count > 0, total / np.maximum(count, 1), np.nan)
+    return means.reshape(len(row), len(column))
 
 
 def language_pair(view: FileView, lp: str | None, pairs: Collection[str]) -> str:

@@ -32,6 +32,7 @@ MISSING = "missing"  # instead of both ends of an omission
 NO_SEVERITY = "none"  # what a blank one is called where weights are set
 _SPAN = re.compile(r"<v>(.*?)</v>", re.DOTALL)
 Spans = tuple[ErrorSpan, ...]
+_TEXTS = ("unit", "document", "domain")  # of a rating
 
 
 def parse(value: Any, names: tuple[str, str, str], path: Path, line: int) -> Rating:
@@ -46,16 +47,17 @@ def parse(value: Any, names: tuple[str, str, str], path: Path, line: int) -> Rat
     wave = record.whole("wave") or 0
     if wave < 0:
         record.wrong("wave", "a whole number from 1")
-    number, seconds = (
-        np.nan if x is None else x
-        for x in (record.number(key, words=True) for key in ("value", "seconds"))
+    number, seconds = (record.number(key, words=True) for key in ("value", "seconds"))
+    texts: dict[str, Any] = {k: None if value.get(k) is None else str(value[k]) for k in _TEXTS}
+    return Rating(
+        *names,
+        np.nan if number is None else number,
+        spans,
+        str(value.get("item", "system")),
+        seconds=np.nan if seconds is None else seconds,
+        wave=wave,
+        **texts,
     )
-    unit, document, domain = (
-        None if value.get(key) is None else str(value[key])
-        for key in ("unit", "document", "domain")
-    )
-    item = str(value.get("item", "system"))
-    return Rating(*names, number, spans, item, unit, seconds, document, wave, domain)
 
 
 def _spans(record: Record) -> Spans:
@@ -65,14 +67,13 @@ def _spans(record: Record) -> Spans:
 def _span(error: Record) -> ErrorSpan:
     if "severity" not in error.values:
         error.wrong("severity", "text or null")
-    return ErrorSpan(
-        error.text("category") or "",
-        error.text("severity") or "",
-        error.whole("start"),
-        error.whole("end"),
-        error.number("score", words=True),
-        error.get("is_source_error") is True,
-    )
+    return _marked(error, error.text("category"), error.whole("start"), error.whole("end"))
+
+
+def _marked(error: Record, category: str | None, start: int | None, end: int | None) -> ErrorSpan:
+    severity, score = error.text("severity"), error.number("score", words=True)
+    in_source = error.get("is_source_error") is True
+    return ErrorSpan(category or "", severity or "", start, end, score, in_source)
 
 
 def to_dict(ratings: Ratings, row: int) -> dict[str, Any]:
@@ -86,7 +87,7 @@ def to_dict(ratings: Ratings, row: int) -> dict[str, Any]:
         value["item"] = ratings.item[row]
     if ratings.seconds is not None and not np.isnan(ratings.seconds[row]):
         value["seconds"] = float(ratings.seconds[row])
-    for key in ("unit", "document", "wave", "domain"):
+    for key in (*_TEXTS, "wave"):
         column = getattr(ratings, key)
         if column is not None and column[row]:
             value[key] = column[row]
@@ -96,41 +97,36 @@ def to_dict(ratings: Ratings, row: int) -> dict[str, Any]:
 def read(table: RawTable) -> Ratings:
     """Read all ratings; a table without a rater column has one rater, ``unknown``."""
     _, table = roles.language_pair(table)
-    segment = roles.segment_column(table)
-    assert segment is not None
-    n, rater = table.n_rows, one_of(table, roles.RATER, "rater")
-    raters = [NOBODY] * n if rater is None else table.labels(rater)
-    names = list(zip(table.labels(roles.SYSTEM[0]), table.labels(segment), raters, strict=True))
-    blank: list[str | None] = [None] * n
-    documents = scored.texts_of(table, roles.DOCUMENT, "document") or blank
-    domains = scored.texts_of(table, roles.DOMAIN, "domain") or blank
+    rater = one_of(table, roles.RATER, "rater")
+    raters = [NOBODY] * table.n_rows if rater is None else table.labels(rater)
+    names = list(zip(*scored.outputs(table), raters, strict=True))
     spans = list(_errors(table))
+    facts = scored.facts(table)
+    rows: list[tuple[tuple[str, str, str], Spans | None, int]]
     if "errors" not in table and "category" in table:  # the errors of a rating are put together
-        last = {name: row for row, name in enumerate(names)}
+        last = {who: row for row, who in enumerate(names)}
         marked: dict[tuple[str, str, str], Spans] = {}
-        for name, errors in zip(names, spans, strict=True):
-            marked[name] = marked.get(name, ()) + (errors or ())
-        return ratings(
-            [
-                Rating(
-                    *who, np.nan, errors, document=documents[last[who]], domain=domains[last[who]]
-                )
-                for who, errors in marked.items()
-            ]
-        )
-    items, units = (table.texts(name) if name in table else blank for name in ("type", "unit"))
-    column = one_of(table, roles.ERROR_VALUE, "value")
-    nothing = np.full(n, np.nan)
-    values = (nothing if column is None else table.numbers(column)).tolist()
-    took = scored.seconds(table)
-    seconds = (nothing if took is None else took).tolist()
+        for who, errors in zip(names, spans, strict=True):
+            marked[who] = marked.get(who, ()) + (errors or ())
+        rows = [(who, errors, last[who]) for who, errors in marked.items()]
+        columns = {key: facts[key] for key in ("document", "domain")}
+    else:
+        rows = [(who, spans[row], row) for row, who in enumerate(names)]
+        value = one_of(table, roles.ERROR_VALUE, "value")
+        columns = {
+            "value": None if value is None else table.numbers(value).tolist(),
+            "item": [text or "system" for text in table.texts("type")] if "type" in table else None,
+            "unit": table.texts("unit") if "unit" in table else None,
+            **facts,
+        }
+    filled = {key: cells for key, cells in columns.items() if cells is not None}
+    values = filled.pop("value", [np.nan] * table.n_rows)
     return ratings(
         [
-            Rating(*name, values[row], spans[row], items[row] or "system", units[row],
-                   seconds[row], documents[row], domain=domains[row])
-            for row, name in enumerate(names)
+            Rating(*who, values[row], errors, **{key: cells[row] for key, cells in filled.items()})
+            for who, errors, row in rows
         ]
-    )  # fmt: skip
+    )
 
 
 def _errors(table: RawTable) -> Iterator[Spans | None]:
@@ -219,27 +215,19 @@ def included(error: Record, text: str | None = None) -> ErrorSpan:
 
     With a ``text``, both count its UTF-16 units.
     """
-    start, end = _position(error, "start_i"), _position(error, "end_i")
+    start, last = _position(error, "start_i"), _position(error, "end_i")
+    end = None if last is None else last + 1
     if start is None or end is None:
         start = end = None
     elif text is not None:
-        start, end = in_characters(text, start, end + 1)
-    else:
-        end += 1
+        start, end = in_characters(text, start, end)
     key = "error_type" if "error_type" in error.values else "category"
     category = error.get(key)
     if isinstance(category, list) and all(isinstance(part, str) for part in category):
         category = "/".join(category)  # from the general to the special
     if not isinstance(category, str | None):
         error.wrong(key, "text, a list of texts or null")
-    return ErrorSpan(
-        category or "",
-        error.text("severity") or "",
-        start,
-        end,
-        error.number("score", words=True),
-        error.get("is_source_error") is True,
-    )
+    return _marked(error, category, start, end)
 
 
 def _position(error: Record, key: str) -> int | None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
 
@@ -97,22 +98,22 @@ class Marked:
 
     def spans(self, output: Output) -> list[NDArray[np.int64]]:
         """Return the spans of each rating that have a place in the output, and a severity."""
-        return [
-            np.array(
-                [
-                    (e.start, e.end, SEVERE[severity])
-                    for e in errors
-                    if (severity := e.severity.strip().lower()) in SEVERE
-                    and not e.in_source and e.start is not None and e.end is not None
-                    and e.end > e.start
-                ],
-                dtype=np.int64,
-            ).reshape(-1, 3)
+        placed = [
+            [(e.start, e.end, is_major) for e, is_major in _severe(errors)
+             if e.start is not None and e.end is not None and e.end > e.start]
             for errors in self.errors[output]
         ]  # fmt: skip
+        return [np.array(spans, dtype=np.int64).reshape(-1, 3) for spans in placed]
 
     def majors(self, output: Output) -> list[bool]:
         """Return whether each error of an output is major, also of those without a place."""
-        errors = (error for rating in self.errors.get(output, ()) for error in rating)
-        words = (error.severity.strip().lower() for error in errors if not error.in_source)
-        return [SEVERE[word] for word in words if word in SEVERE]
+        ratings = self.errors.get(output, ())
+        return [is_major for errors in ratings for _, is_major in _severe(errors)]
+
+
+def _severe(errors: Iterable[ErrorSpan]) -> Iterator[tuple[ErrorSpan, bool]]:
+    """Yield the errors in the output that count, and whether they are major."""
+    for error in errors:
+        severity = error.severity.strip().lower()
+        if severity in SEVERE and not error.in_source:
+            yield error, SEVERE[severity]

@@ -15,16 +15,15 @@ import numpy as np
 
 from steelyard.core.errors import InputError, UsageError
 from steelyard.core.text import listed
-from steelyard.data.judgements import Floats, Ratings, encode
+from steelyard.data.judgements import Ratings
 from steelyard.formats import columns as roles
 from steelyard.formats import tables
-from steelyard.formats.cells import GAPS, fast_numbers, parse_number
+from steelyard.formats.cells import GAPS, Cells, fast_numbers, parse_number
 from steelyard.formats.columns import INDEX, PACKED, PACKED_SEGMENTS, SYSTEM
 from steelyard.formats.format import TableFormat
 from steelyard.formats.judged.builder import NOBODY, noting_unused
 from steelyard.formats.rawtable import RawTable, one_of
 from steelyard.formats.reshape import within_documents
-from steelyard.formats.view import FileView
 
 ITEMS = {
     **dict.fromkeys(("system", "tgt"), "system"),
@@ -42,7 +41,7 @@ USED = {
     *roles.DOMAIN,
 }
 _FEW_REPEATS = 0.2  # the share of outputs that a rater may have rated twice without a word of why
-_MOST_WORDS = 12  # of a scale; more are no scale
+MOST_WORDS = 12  # of a scale; more are no scale
 _LOGIN, _PERSON = "login", "person"
 
 
@@ -61,54 +60,52 @@ def read(table: RawTable) -> Ratings:
     _, table = roles.language_pair(table)
     if _packed(table):
         return _read_packed(table)
-    segment = roles.segment_column(table)
     rater = one_of(table, roles.RATER, "rater")
     value = one_of(table, roles.RATING, "score")
-    assert segment is not None and rater is not None and value is not None  # noqa: PT018
     item, unit = one_of(table, roles.ITEM, "item type"), one_of(table, roles.BATCH, "unit")
+    assert rater is not None and value is not None  # noqa: PT018
     return Ratings.from_labels(
-        table.labels(SYSTEM[0]),
-        table.labels(segment),
+        *outputs(table),
         table.labels(rater),
         table.numbers(value),
         item=None if item is None else _items(table, item),
         unit=None if unit is None else tuple(table.labels(unit)),
-        seconds=seconds(table),
-        document=texts_of(table, roles.DOCUMENT, "document"),
-        domain=texts_of(table, roles.DOMAIN, "domain"),
+        **facts(table),
     )
 
 
-def texts_of(table: RawTable, names: Sequence[str], what: str) -> tuple[str, ...] | None:
-    """Read the document or domain of each row; blank where it is unknown."""
-    column = one_of(table, names, what)
-    return None if column is None else tuple(text or "" for text in table.texts(column))
+def outputs(table: RawTable) -> tuple[list[str], list[str]]:
+    """Read the system and the segment of each row."""
+    segment = roles.segment_column(table)
+    assert segment is not None
+    return table.labels(roles.SYSTEM[0]), table.labels(segment)
 
 
-def seconds(table: RawTable) -> Floats | None:
-    """Read how long each row took: a column of seconds, or the times of its start and end."""
-    column = one_of(table, roles.SECONDS, "duration")
-    if column is not None:
-        return table.numbers(column)
+def facts(table: RawTable) -> dict[str, Any]:
+    """Read what else is known of each row: how long it took, its document and domain."""
+    texts: dict[str, Any] = {}
+    for what, names in (("document", roles.DOCUMENT), ("domain", roles.DOMAIN)):
+        column = one_of(table, names, what)
+        cells = () if column is None else table.texts(column)
+        texts[what] = tuple(cell or "" for cell in cells) if column is not None else None
+    seconds = one_of(table, roles.SECONDS, "duration")
     start, end = one_of(table, roles.START, "start"), one_of(table, roles.END, "end")
-    return None if start is None or end is None else table.numbers(end) - table.numbers(start)
-
-
-def _outputs(table: RawTable) -> Iterator[tuple[str, ...]]:
-    segment, rater = roles.segment_column(table), one_of(table, roles.RATER, "rater")
-    names = [name for name in (rater, segment, *SYSTEM) if name is not None and name in table]
-    return zip(*(map(str, table.columns[name]) for name in names), strict=True)
+    took = None if seconds is None else table.numbers(seconds)
+    if took is None and start is not None and end is not None:
+        took = table.numbers(end) - table.numbers(start)
+    return {"seconds": took, **texts}
 
 
 def refuse_repeats(table: RawTable) -> None:
     """Refuse outputs that a rater rated twice, if these are too many to be a check of raters."""
-    if any(name in table for name in (*roles.ITEM, *roles.LANGUAGES)) or not any(
-        name in table for name in roles.RATER
-    ):
+    rater, segment = one_of(table, roles.RATER, "rater"), roles.segment_column(table)
+    if rater is None or any(name in table for name in (*roles.ITEM, *roles.LANGUAGES)):
         return
+    names = [name for name in (rater, segment, *SYSTEM) if name is not None and name in table]
+    rated = zip(*(map(str, table.columns[name]) for name in names), strict=True)
     first: dict[tuple[str, ...], int] = {}
     again: dict[tuple[str, ...], int] = {}
-    for row, key in enumerate(_outputs(table)):
+    for row, key in enumerate(rated):
         if first.setdefault(key, row) != row:
             again.setdefault(key, row)
     if len(again) <= max(_FEW_REPEATS * len(first), 1):
@@ -123,14 +120,20 @@ def refuse_repeats(table: RawTable) -> None:
     )
 
 
+def scale_words(cells: Cells) -> set[str]:
+    """Return the words of a column that holds only texts; none of one that holds anything else."""
+    if isinstance(cells, np.ndarray) or not all(isinstance(cell, str | None) for cell in cells):
+        return set()
+    return {cell for cell in cells if cell is not None and cell not in GAPS}
+
+
 def _refuse_words(table: RawTable) -> None:
     """Refuse scores that are words, whose order the user must say."""
     column = next((name for name in roles.RATING if name in table), None)
-    if column is None or isinstance(table.columns[column], np.ndarray):
-        return
-    words = {cell for cell in table.columns[column] if isinstance(cell, str) and cell not in GAPS}
-    if words and len(words) <= _MOST_WORDS and all(parse_number(word) is None for word in words):
-        shown = listed([repr(word) for word in sorted(words)], _MOST_WORDS)
+    words = set() if column is None else scale_words(table.columns[column])
+    no_numbers = all(parse_number(word) is None for word in words)
+    if column and 0 < len(words) <= MOST_WORDS and no_numbers:
+        shown = listed([repr(word) for word in sorted(words)], MOST_WORDS)
         table.fail(f"{table.named(column)} holds {shown}: scale=WORST,...,BEST gives their order")
 
 
@@ -147,21 +150,18 @@ def check_scale(
     table: RawTable, low: float = 0, high: float = 100, names: Sequence[str] = roles.RATING
 ) -> None:
     """Refuse a score beyond the scale, with its line; ``names`` are those of its column."""
-    scores: Iterable[tuple[int, float]]
     if _packed(table):
-        column: str | None = PACKED
-        cells = ((row, cell) for row, text in enumerate(table.texts(PACKED))
-                 for cell in (text or "").split())  # fmt: skip
-        scores = ((row, n) for row, cell in cells if (n := parse_number(cell)) is not None)
+        column, lists = PACKED, [(text or "").split() for text in table.texts(PACKED)]
+        cells = [(row, parse_number(cell)) for row, of_row in enumerate(lists) for cell in of_row]
     else:
-        column = one_of(table, names, "score")
+        column = one_of(table, names, "score") or ""
         item = one_of(table, roles.ITEM, "item type")
-        values = np.empty(0) if column is None else table.numbers(column)
-        if item is not None and column is not None:  # tests of raters have another scale
-            values = np.where([t == "attention" for t in table.texts(item)], np.nan, values)
-        scores = enumerate(values.tolist())
-    for row, score in scores:
-        if column is not None and (score < low or score > high):
+        kinds = [None] * table.n_rows if item is None else table.texts(item)
+        numbers = table.numbers(column).tolist() if column else []
+        # Tests of raters have another scale.
+        cells = [(row, x) for row, x in enumerate(numbers) if kinds[row] != "attention"]
+    for row, score in cells:
+        if score is not None and (score < low or score > high):
             message = f"{table.named(column)}: {score:g}, expected a score from {low:g} to {high:g}"
             table.fail(f"{message} (scale=... names another range)", row)
 
@@ -178,34 +178,29 @@ def _items(table: RawTable, column: str) -> tuple[str, ...]:
 def _read_packed(table: RawTable) -> Ratings:
     """Unpack lists: the n-th score belongs to the n-th segment, or else to the n-th rater."""
     scores = [(text or "").split() for text in table.texts(PACKED)]
-    lengths = np.array([len(row) for row in scores])
-    flat = [cell for row in scores for cell in row]
+    rows = [row for row, cells in enumerate(scores) for _ in cells]
+    flat = [cell for cells in scores for cell in cells]
     numbers = fast_numbers(flat)
-    if numbers is None or np.isnan(numbers).any():
-        for row, cells in enumerate(scores):
-            for cell in cells:
-                number = parse_number(cell)
-                if number is None or not np.isfinite(number):
-                    table.fail(f"column 'scores': '{cell}' is not a finite number", row)
+    if numbers is None or not np.isfinite(numbers).all():
+        for row, cell in zip(rows, flat, strict=True):
+            number = parse_number(cell)
+            if number is None or not np.isfinite(number):
+                table.fail(f"column 'scores': '{cell}' is not a finite number", row)
     assert numbers is not None
-    rows = np.repeat(np.arange(table.n_rows), lengths)
     systems = table.labels("system") if "system" in table else [NOBODY] * table.n_rows
-    system_names, system = encode(systems)
+    raters = [NOBODY] * len(flat)
     if PACKED_SEGMENTS in table:
         ids = [(text or "").split() for text in table.texts(PACKED_SEGMENTS)]
-        for row, (names, n) in enumerate(zip(ids, lengths, strict=True)):
-            if len(names) != n:
-                table.fail(f"{len(names)} segments but {n} scores", row)
-        segments, segment = encode([name for row in ids for name in row])
-        raters: tuple[str, ...] = (NOBODY,)
-        rater = np.zeros(len(flat), dtype=np.int32)
+        for row, (names, cells) in enumerate(zip(ids, scores, strict=True)):
+            if len(names) != len(cells):
+                table.fail(f"{len(names)} segments but {len(cells)} scores", row)
+        segments = [name for names in ids for name in names]
     else:
         numbered = any(table.texts(INDEX))
-        names = table.labels(INDEX) if numbered else [str(row) for row in range(table.n_rows)]
-        segments, by_row = encode(names)
-        segment = by_row[rows]
-        raters, rater = encode([str(k + 1) for row in scores for k in range(len(row))])
-    return Ratings(system_names, segments, raters, system[rows], segment, rater, numbers)
+        by_row = table.labels(INDEX) if numbered else [str(row) for row in range(table.n_rows)]
+        segments = [by_row[row] for row in rows]
+        raters = [str(k) for cells in scores for k in range(1, len(cells) + 1)]
+    return Ratings.from_labels([systems[row] for row in rows], segments, raters, numbers)
 
 
 def write(ratings: Ratings, path: Path) -> None:
@@ -262,14 +257,14 @@ def read_persons(source: Path | str | Mapping[str, Any]) -> dict[str, str]:
     >>> read_persons({"Ann": ["eng01", "eng07"], "Bo": ["eng02"]})
     {'eng01': 'Ann', 'eng07': 'Ann', 'eng02': 'Bo'}
     """
-    if not isinstance(source, (str, Path, Mapping)):
+    rows: Iterable[tuple[str, str, int | None]]
+    if isinstance(source, Mapping):
+        path, rows = "raters", _logins(source)
+    elif isinstance(source, (str, Path)):
+        path, rows = str(source), _login_rows(Path(source))
+    else:
         expected = "a file, or logins by person, as {'Ann': ['eng01', 'eng07']}"
         raise UsageError(f"raters is {expected}, got a {type(source).__name__}")
-    if isinstance(source, Mapping):
-        path, rows = "raters", _logins(source, "raters")
-    else:
-        path, document = str(source), FileView(Path(source)).document
-        rows = _logins(document, path) if isinstance(document, dict) else _login_rows(Path(path))
     persons: dict[str, str] = {}
     for login, person, line in rows:
         if persons.setdefault(login, person) != person:
@@ -279,23 +274,23 @@ def read_persons(source: Path | str | Mapping[str, Any]) -> dict[str, str]:
     return persons
 
 
-def _logins(persons: Mapping[str, Any], path: str) -> Iterator[tuple[str, str, int | None]]:
+def _logins(persons: Mapping[str, Any]) -> Iterator[tuple[str, str, None]]:
     for person, logins in persons.items():
         good = isinstance(logins, (list, tuple)) and all(isinstance(name, str) for name in logins)
         if not isinstance(person, str) or not person.strip() or not good:
             message = f"{person!r}: {logins!r:.60}, expected a person and a list of logins"
-            raise InputError(message, path=path)
+            raise InputError(message, path="raters")
         yield from ((login, person, None) for login in logins)
 
 
-def _login_rows(path: Path) -> Iterator[tuple[str, str, int | None]]:
+def _login_rows(path: Path) -> Iterator[tuple[str, str, int]]:
     table = tables.read(path, is_text=lambda _: True)
     login = next((name for name in (_LOGIN, *roles.RATER) if name in table), None)
     names = (name for name in (_PERSON, *roles.RATER) if name in table and name != login)
     person = next(names, None)
     if login is None or person is None:
         shown = ", ".join(list(table.columns)[:8])
-        raise InputError(f"columns {shown}, expected {_LOGIN} and {_PERSON}", path=path)
+        table.fail(f"columns {shown}, expected {_LOGIN} and {_PERSON}")
     pairs = zip(table.labels(login), table.labels(person), strict=True)
     for row, (name, owner) in enumerate(pairs):
         yield name, owner, table.line(row)

@@ -16,8 +16,8 @@ import numpy as np
 from steelyard.core.errors import UsageError
 from steelyard.core.text import listed
 from steelyard.formats import columns as roles
-from steelyard.formats.cells import GAPS, numbers_of, skipping
-from steelyard.formats.judged.ratings import ITEMS, refuse_repeats
+from steelyard.formats.cells import is_gap, numbers_of, skipping
+from steelyard.formats.judged.ratings import ITEMS, MOST_WORDS, refuse_repeats, scale_words
 from steelyard.formats.rawtable import RawTable
 from steelyard.formats.reshape import within_documents
 
@@ -66,7 +66,6 @@ _ONE_RATER = re.compile(
 )
 _RANGE = re.compile(r"\s*[(\[].*[)\]]\s*\??$")  # "Adequacy (1-5)"
 _RANK = re.compile(r"rank[\s_.:-]*(?:of[\s_]+)?\(?(.+?)\)?|(.+?)[\s_.:-]*\(?rank\)?", re.IGNORECASE)
-_MOST_WORDS = 12  # different words of a scale
 
 
 def key_of(name: str) -> str:
@@ -87,13 +86,10 @@ def rater_column(table: RawTable) -> str | None:
 
 def _column(table: RawTable, role: str, taken: Collection[str] = ()) -> str | None:
     """Return the column of a role: by the very name first, then as people spell it."""
-    names = [name for name in table.columns if name not in taken]
-    exact = [name for name in _NAMES[role] if name in names]
-    spelled = sorted(
-        (name for name in names if key_of(name) in _NAMES[role]),
-        key=lambda name: _NAMES[role].index(key_of(name)),
-    )
-    return next(iter([*exact, *spelled]), None)
+    free = [name for name in table.columns if name not in taken]
+    spelled = {key_of(name): name for name in reversed(free)}
+    exact = [name for name in _NAMES[role] if name in free]
+    return next(iter([*exact, *(spelled[key] for key in _NAMES[role] if key in spelled)]), None)
 
 
 def rated(table: RawTable, named: Collection[str] = ()) -> RawTable:
@@ -133,34 +129,31 @@ def _columns(table: RawTable) -> dict[str, str]:
         name = _column(table, role, columns.values())
         if name is not None:
             columns[role] = name
-    for role, fits in (("errors", _are_lists), ("type", _are_types)):
-        if role in columns and columns[role] != role and not fits(table, columns[role]):
+    for role, fits in (("errors", _is_list), ("type", _is_type)):
+        name = columns.get(role, role)
+        if name != role and not (all(map(fits, table.columns[name])) and not table.blank(name)):
             del columns[role]
     if "severity" not in columns and "category" in columns:
         columns.setdefault("domain", columns.pop("category"))
-    if "segment" not in columns:
-        name = _segment(table, columns)
-        if name is not None:
-            columns["segment"] = name
-    return columns
+    segment = columns.get("segment") or _segment(table, columns)
+    return columns if segment is None else columns | {"segment": segment}
 
 
-def _are_lists(table: RawTable, name: str) -> bool:
-    cells = [cell for cell in table.columns[name] if cell is not None]
-    return bool(cells) and all(isinstance(cell, list) for cell in cells)
+def _is_list(cell: object) -> bool:
+    return isinstance(cell, list | None)
 
 
-def _are_types(table: RawTable, name: str) -> bool:
-    return all(str(cell).casefold() in ITEMS for cell in table.columns[name])
+def _is_type(cell: object) -> bool:
+    return str(cell).casefold() in ITEMS
 
 
 def _segment(table: RawTable, columns: dict[str, str]) -> str | None:
     """Find the column that names items: an id that rows share, else the source text."""
     rest = [name for name in table.columns if name not in columns.values()]
-    ids = [n for n in rest if roles.names_items(_FROM.sub("", n))]
-    ids = [n for n in ids if not _runs(table, n, alone="system" not in columns)]
-    texts = [n for n in rest if key_of(n) in (*roles.SOURCE, *roles.ALSO["source"])]
-    texts = [n for n in texts if numbers_of(table.columns[n]) is None]
+    ids = [name for name in rest if roles.names_items(_FROM.sub("", name))
+           and not _runs(table, name, alone="system" not in columns)]  # fmt: skip
+    texts = [name for name in rest if key_of(name) in (*roles.SOURCE, *roles.ALSO["source"])
+             and numbers_of(table.columns[name]) is None]  # fmt: skip
     if len(ids) > 1:
         _ask(table, "segment", ids)
     return next(iter([*ids, *texts]), None)
@@ -219,11 +212,9 @@ def _worded(table: RawTable) -> Iterator[tuple[str, list[str]]]:
     """Yield columns that hold a few words again and again, as scales of words do."""
     names = {name for usual in _NAMES.values() for name in usual}
     for name, cells in table.columns.items():
-        if key_of(name) in names or isinstance(cells, np.ndarray) or name in table.metadata:
-            continue
-        words = {cell for cell in cells if isinstance(cell, str) and cell not in GAPS}
-        several = 2 <= len(words) <= min(_MOST_WORDS, len(cells) // 2)
-        if several and all(isinstance(cell, str | None) for cell in cells):
+        words = scale_words(cells)
+        several = 2 <= len(words) <= min(MOST_WORDS, len(cells) // 2)
+        if several and key_of(name) not in names and name not in table.metadata:
             yield name, sorted(words)
 
 
@@ -242,8 +233,7 @@ def _called(table: RawTable, columns: dict[str, str]) -> RawTable:
         table = roles.called(table, name, role)
         if key_of(name) != role:
             guessed.append(f"'{name}' as the {role}")
-    note = f"{table.place}: taken: {', '.join(guessed)}"
-    return replace(table, notes=(*table.notes, note)) if guessed else table
+    return table.noted(f"taken: {', '.join(guessed)}") if guessed else table
 
 
 def _stacked(table: RawTable, columns: dict[str, str], names: Sequence[str]) -> RawTable:
@@ -322,8 +312,8 @@ def _rankings(table: RawTable, ranks: dict[str, str]) -> RawTable:
     for k, (system, name) in enumerate(ranks.items(), 1):
         columns[f"system{k}Id"] = [system] * table.n_rows
         columns[f"system{k}rank"] = table.numbers(name)
-    note = f"{table.place}: ranks of {listed(list(ranks), 8)}, of which 1 is the best"
-    return replace(table, columns=columns, notes=(*table.notes, note))
+    note = f"ranks of {listed(list(ranks), 8)}, of which 1 is the best"
+    return replace(table, columns=columns).noted(note)
 
 
 def ordered(table: RawTable, scale: Sequence[str]) -> RawTable:
@@ -332,13 +322,11 @@ def ordered(table: RawTable, scale: Sequence[str]) -> RawTable:
     made: dict[str, Any] = {}
     beyond: dict[str, list[str]] = {}
     for name, cells in table.columns.items():
-        words = [] if isinstance(cells, np.ndarray) else _words(cells)
-        used = {word for word in words if word}
-        if used.isdisjoint(number):
-            continue
-        if used <= number.keys():
-            made[name] = np.array([number.get(word, np.nan) for word in words])
-        else:
+        used = {word.strip().casefold() for word in scale_words(cells)} - {""}
+        if used and used <= number.keys():
+            texts = ("" if is_gap(cell) else cell.strip().casefold() for cell in cells)
+            made[name] = np.array([number.get(text, np.nan) for text in texts])
+        elif not used.isdisjoint(number):
             beyond[name] = sorted(used - number.keys())
     if not made and beyond:
         name, left = next(iter(beyond.items()))
@@ -347,13 +335,5 @@ def ordered(table: RawTable, scale: Sequence[str]) -> RawTable:
     if not made:
         return table
     meaning = ", ".join(f"{word} is {k}" for k, word in enumerate(scale, 1))
-    note = f"{table.place}: {meaning} in {listed([repr(name) for name in made], 4)}"
-    return replace(table, columns={**table.columns, **made}, notes=(*table.notes, note))
-
-
-def _words(cells: Sequence[Any]) -> list[str]:
-    """Return cells in small letters, blank for gaps; nothing if any cell is no text."""
-    if not all(isinstance(cell, str | None) for cell in cells):
-        return []
-    texts = ("" if cell is None or cell in GAPS else cell for cell in cells)
-    return [text.strip().casefold() for text in texts]
+    note = f"{meaning} in {listed([repr(name) for name in made], 4)}"
+    return replace(table, columns={**table.columns, **made}).noted(note)

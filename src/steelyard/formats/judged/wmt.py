@@ -1,4 +1,4 @@
-"""Human evaluation as WMT publishes it: unified files, and two kinds of mt-metrics-eval ratings.
+"""Human evaluation as WMT publishes it: unified files, mt-metrics-eval ratings, Google's MQM.
 
 *Unified* files have a JSON object per segment since 2024: ``doc_id`` is
 ``LP_#_domain_#_document_#_segment``, and ``scores`` has per system a list of judgements, or (older)
@@ -6,13 +6,16 @@
 *Standalone* ratings are a JSON object each, with the texts; any id and the languages may be null.
 *Rating files* have lines of ``SYSTEM``, the errors as JSON or ``None``, perhaps a rater: the n-th
 line of a system is its n-th segment. Folders hold many such files.
+*Google's MQM* has a row per marked error, tab-separated and never quoted. The span stands as
+``<v>...</v>`` in the target, or in the source if something was left out. Since 2023 raters are
+tested, too: a row with severity ``HOTW-test`` says whether a planted error was found.
 """
 
 from __future__ import annotations
 
 import re
 from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -21,6 +24,7 @@ import numpy as np
 from steelyard.core.errors import InputError
 from steelyard.core.text import plural
 from steelyard.data.evalset import EvalSet
+from steelyard.data.judgements import ErrorSpan
 from steelyard.formats import files
 from steelyard.formats.foreign import Log, Row, foreign
 from steelyard.formats.format import SetFormat
@@ -33,6 +37,7 @@ from steelyard.formats.judged.builder import (
     counted_within,
     language_pair,
 )
+from steelyard.formats.tables import check_header
 from steelyard.formats.view import FileView, Record, records
 
 Where = tuple[tuple[str, str], ...]
@@ -62,17 +67,16 @@ class _DocId(NamedTuple):
 def _read_unified(view: FileView, lp: str | None, where: Where) -> EvalSet:
     every = [(_DocId.of(record), record) for record in records(view)]
     lp = language_pair(view, lp, {doc_id.lp for doc_id, _ in every})
-    wanted = [("lp", lp), *(pair for pair in where if pair[0] in _UNIFIED_COLUMNS)]
+    wanted = [pair for pair in where if pair[0] in _UNIFIED_COLUMNS]
     chosen = [
         (doc_id, record)
         for doc_id, record in every
-        if all(getattr(doc_id, column) == value for column, value in wanted)
+        if all(getattr(doc_id, column) == value for column, value in [("lp", lp), *wanted])
     ]
     if not chosen:
-        view.fail(f"no segment has {' and '.join(map('='.join, wanted[1:]))}")
-    within = counted_within(
-        [(doc_id.segment, f"{doc_id.domain}{_MARK}{doc_id.doc}") for doc_id, _ in chosen]
-    )
+        view.fail(f"no segment has {' and '.join(map('='.join, wanted))}")
+    documents = [(doc_id.segment, f"{doc_id.domain}{_MARK}{doc_id.doc}") for doc_id, _ in chosen]
+    within = counted_within(documents)
     builder = Builder(view)
     counts: Counter[str] = Counter()
     for doc_id, record in chosen:
@@ -95,7 +99,7 @@ def _read_unified(view: FileView, lp: str | None, where: Where) -> EvalSet:
     if counts["unnamed"]:
         count = plural(counts["unnamed"], "judgement")
         notes.append(f"{count} without an annotator: the k-th of an output is by {NOBODY}-k")
-    return builder.evalset(lp, [view.note(note) for note in notes])
+    return builder.evalset(lp, notes)
 
 
 def _judgements(scores: Record, system: str) -> Iterator[tuple[Record, str]]:
@@ -286,4 +290,95 @@ def rating_file(log: Log) -> Iterator[Row]:
     log.note(f"ratings name no rater: these are by '{stem}'", n_unnamed)
 
 
-FORMATS = (UNIFIED, standalone, rating_file)
+# Google's MQM.
+
+_NEEDED = ("system", "rater", "target", "category", "severity")
+_SEGMENT = ("globalSegId", "seg_id", "docSegId")  # the first that is there
+_TEST = "hotw-test"
+_PASSED = {"found": 1.0, "missed": 0.0}
+
+
+def _mqm_header(view: FileView) -> list[str]:
+    """Return the names of the columns; comments stand behind them, and in no other line."""
+    names = (view.first_lines or [""])[0].split("\t")
+    while names and names[-1].lstrip().startswith("#"):
+        names.pop()
+    return names
+
+
+def _is_google_mqm(view: FileView) -> bool:
+    names = set(_mqm_header(view))
+    return names.issuperset(_NEEDED) and not names.isdisjoint(_SEGMENT)
+
+
+@foreign(
+    "Google MQM",
+    errors.FORMAT,
+    empty="holds no rating",
+    known_by="tab-separated, columns system, rater, target, category, severity and globalSegId, "
+    "seg_id or docSegId",
+    example="system\tdoc\tdocSegId\tglobalSegId\trater\tsource\ttarget\tcategory\tseverity\n"
+    "A\tdoc1\t1\t1\trater1\tYes.\t<v>Nein</v>.\tAccuracy/Mistranslation\tMajor\n",
+    example_name="mqm.tsv",
+    looks=("text",),
+    recognise=_is_google_mqm,
+    files=("*.tsv", "*.tsv.gz"),
+)
+def google_mqm(log: Log) -> Iterator[Row]:
+    """Yield a row per rating with all its errors, then one per test of a rater."""
+    view = log.view
+    names = check_header(view.path, _mqm_header(view))
+    if not _is_google_mqm(view):
+        view.fail(f"expected tabs between columns {', '.join(_NEEDED)} and {_SEGMENT[0]}", 1)
+    numbered = log.names["segment"] = next(name for name in _SEGMENT if name in names)
+    rows = list(view.tsv(names))
+    pairs = {(cells[numbered], cells.get("doc", "")) for _, cells in rows}
+    within = numbered == "docSegId" or (all(doc for _, doc in pairs) and counted_within(pairs))
+    ratings: dict[tuple[str, str, str], Row] = {}
+    tests: list[Row] = []
+    for line, cells in rows:
+        for column in ("system", numbered, "rater"):
+            if not cells[column].strip():
+                view.fail(f"column '{column}' is empty, expected a name", line)
+        segment = f"{cells.get('doc', '')}:{cells[numbered]}" if within else cells[numbered]
+        who = {"rater": cells["rater"], "system": cells["system"], "segment": segment}
+        who |= {"doc": cells["doc"]} if "doc" in cells else {}
+        if cells["severity"].casefold() == _TEST:
+            test = {"type": "attention", "value": _passed(view, line, cells)}
+            tests.append(Row(line, who | test, {}, {}))
+            continue
+        key = (cells["system"], segment, cells["rater"])
+        rating = ratings.setdefault(key, Row(line, who | {"errors": []}, {}, {}))
+        rating.cells["errors"].extend(_mqm_errors(cells))
+    if not ratings:
+        view.fail("holds no rating")
+    kind = {"type": "system"} if tests else {}
+    yield from (row._replace(cells={**row.cells, **kind}) for row in ratings.values())
+    yield from tests
+    if within or numbered != "seg_id":
+        log.note(f"segments are named by {'doc:' if within else ''}{numbered}")
+    if tests:
+        passed = sum(test.cells["value"] == 1 for test in tests)
+        shown = f"{plural(len(tests), 'attention test')} of raters (HOTW-test), {passed:,} found"
+        log.note(f"{shown}: no errors of systems, see the raters")
+
+
+def _passed(view: FileView, line: int, cells: Mapping[str, str]) -> float:
+    passed = _PASSED.get(cells["category"].casefold())
+    if passed is None:
+        view.fail(f"test of a rater '{cells['category']}', expected Found or Missed", line)
+    return passed
+
+
+def _mqm_errors(cells: Mapping[str, str]) -> list[ErrorSpan]:
+    category, severity = cells["category"].strip(), cells["severity"].strip()
+    if not errors.is_error(category, severity):
+        return []
+    start, end = errors.marked_span(cells.get("target"))
+    in_source = start is None
+    if in_source:
+        start, end = errors.marked_span(cells.get("source"))
+    return [ErrorSpan(category, severity, start, end, in_source=in_source and start is not None)]
+
+
+FORMATS = (UNIFIED, standalone, rating_file, google_mqm)

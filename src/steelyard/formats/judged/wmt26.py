@@ -20,7 +20,7 @@ from __future__ import annotations
 import re
 from collections import Counter
 from collections.abc import Iterator
-from dataclasses import replace
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 import numpy as np
@@ -43,9 +43,8 @@ _MARK, _SHORT_MARK = "_###_", "_#_"  # between the parts of an item's id
 
 
 def _read(view: FileView, lp: str | None, where: tuple[tuple[str, str], ...]) -> EvalSet:
-    view = view.known_as("pearmut log")
-    reader = _Reader(view)
-    entries = _since_reset(_entries(view, dict(where).get("campaign")))
+    reader = _Reader(Builder(view.known_as("pearmut log")))
+    entries = _since_reset(_entries(reader.builder.view, dict(where).get("campaign")))
     named = any(_MARK in str(entry.get("item")) for entry in entries)
     for entry in entries:
         reader.entry(entry, named=named)
@@ -53,12 +52,8 @@ def _read(view: FileView, lp: str | None, where: tuple[tuple[str, str], ...]) ->
 
 
 def _entries(view: FileView, campaign: str | None) -> Iterator[Record]:
-    if not _is_download(view):
-        if campaign not in (None, view.stem):
-            view.fail(f"no campaign '{campaign}'; the log is of '{view.stem}'")
-        yield from records(view)
-        return
-    names = list(view.document)
+    download = _is_download(view)
+    names = list(view.document) if download else [view.stem]
     if campaign is None and len(names) > 1:
         raise UsageError(
             f"{view.path}: holds {len(names)} campaigns ({listed(names, 8)}); choose one with "
@@ -67,29 +62,33 @@ def _entries(view: FileView, campaign: str | None) -> Iterator[Record]:
     chosen = campaign or names[0]
     if chosen not in names:
         view.fail(f"no campaign '{chosen}'; found: {listed(names, 8)}")
-    yield from within(view, chosen)
+    yield from within(view, chosen) if download else records(view)
 
 
 def _since_reset(entries: Iterator[Record]) -> list[Record]:
-    kept: dict[str, list[tuple[int, Record]]] = {}
-    for number, entry in enumerate(entries):
+    kept: list[tuple[str, Record]] = []
+    for entry in entries:
         person = entry.name("user_id")
         if entry.get("annotation") == _RESET:
-            kept.pop(person, None)
+            kept = [pair for pair in kept if pair[0] != person]
         else:
-            kept.setdefault(person, []).append((number, entry))
-    numbered = [pair for pairs in kept.values() for pair in pairs]
-    return [entry for _, entry in sorted(numbered, key=lambda pair: pair[0])]
+            kept.append((person, entry))
+    return [entry for _, entry in kept]
 
 
+@dataclass
 class _Reader:
-    def __init__(self, view: FileView) -> None:
-        self.builder = Builder(view)
-        # The ratings of each person, segment and system, in order; the systems of each screen.
-        self.ratings: dict[tuple[str, str, str], list[Rating]] = {}
-        self.shown: dict[tuple[str, str], set[frozenset[str]]] = {}
-        self.counts: Counter[str] = Counter()
-        self.documents: dict[tuple[str, ...], str] = {}
+    """A log that is being read.
+
+    ``ratings`` are those of each person, segment and system, in order; ``shown`` the systems of
+    each screen on which a person met a segment; ``documents`` those without a name, by their texts.
+    """
+
+    builder: Builder
+    ratings: dict[tuple[str, str, str], list[Rating]] = field(default_factory=dict)
+    shown: dict[tuple[str, str], set[frozenset[str]]] = field(default_factory=dict)
+    documents: dict[tuple[str, ...], str] = field(default_factory=dict)
+    counts: Counter[str] = field(default_factory=Counter)
 
     def evalset(self, lp: str | None) -> EvalSet:
         """Make the set; judgements without a score count where nobody gave any."""
@@ -98,19 +97,17 @@ class _Reader:
             changed = "rating that the same person changed later left out"
             self.counts[changed] = len(rows) - len(self.ratings)
             rows = [tries[-1]._replace(unit=None) for tries in self.ratings.values()]
-        bare = [np.isnan(row.value) and not row.errors for row in rows]
         if any(not np.isnan(row.value) for row in rows):
-            self.counts["output without a score or a span left out"] += sum(bare)
-            rows = [row for row, empty in zip(rows, bare, strict=True) if not empty]
+            n_ratings = len(rows)
+            rows = [row for row in rows if row.errors or not np.isnan(row.value)]
+            self.counts["output without a score or a span left out"] += n_ratings - len(rows)
         for row in rows:
             self.builder.rate(HUMAN, row)
-        notes = []
-        for what, count in sorted((+self.counts).items()):
-            noun, _, rest = what.partition(" ")
-            notes.append(f"{plural(count, noun)} {rest}")
+        counted = [(what.partition(" "), count) for what, count in sorted((+self.counts).items())]
+        notes = [f"{plural(count, noun)} {rest}" for (noun, _, rest), count in counted]
         if any(not np.isnan(row.seconds) for row in rows):
             notes.append("the time that a document took is shared equally by its ratings")
-        return self.builder.evalset(lp, [self.builder.view.note(note) for note in notes])
+        return self.builder.evalset(lp, notes)
 
     def entry(self, entry: Record, *, named: bool) -> None:
         """Read what a person said on a screen; where items have names, one without is a check."""
@@ -127,16 +124,16 @@ class _Reader:
         seconds = _seconds(entry) / max(n_ratings, 1)
         for k, (item, answers) in enumerate(zip(items, judged, strict=True)):
             segment = names[k] or f"{document}/{k}"
+            systems = list(item.inner("tgt").names())
             if not isinstance(answers, dict):
                 what = "without an answer" if answers is None else "with the answer of a form"
                 self.counts[f"item {what} left out"] += 1
-                for system in item.inner("tgt").names():  # an earlier answer is taken back
+                for system in systems:  # an earlier answer is taken back
                     self.ratings.pop((person, segment, system), None)
                 continue
             self._describe(segment, document, domain, item)
+            self.shown.setdefault((person, segment), set()).add(frozenset(systems))
             inner = Record(entry.view, entry.start, answers, f"{entry.place}annotation[{k}].")
-            systems = frozenset(item.inner("tgt").names())
-            self.shown.setdefault((person, segment), set()).add(systems)
             for rating in self._ratings(person, segment, item, inner):
                 tries = self.ratings.setdefault((person, segment, rating.system), [])
                 tries.append(rating._replace(seconds=seconds, unit=str(entry.start)))
@@ -148,17 +145,18 @@ class _Reader:
 
         The same number of two people may be two documents: the texts tell.
         """
-        parts = [_parts(name) for name in names if name is not None]
-        if len(parts) == len(names) and len({part[:2] for part in parts}) == 1 and parts[0][1]:
-            return parts[0][1], parts[0][0]
-        key = tuple(n or i.text("src") or "" for n, i in zip(names, items, strict=True))
-        if key not in self.documents:
+        parts = {_parts(name)[:2] if name else (None, "") for name in names}
+        domain, document = next(iter(parts), (None, ""))
+        if len(parts) == 1 and document:
+            return document, domain
+        texts = tuple(n or i.text("src") or "" for n, i in zip(names, items, strict=True))
+        if texts not in self.documents:
             name, copies = f"doc{number}", 1
             while name in self.documents.values():
                 copies += 1
                 name = f"doc{number}.{copies}"
-            self.documents[key] = name
-        return self.documents[key], None
+            self.documents[texts] = name
+        return self.documents[texts], None
 
     def _describe(self, segment: str, document: str, domain: str | None, item: Record) -> None:
         builder = self.builder
@@ -173,8 +171,7 @@ class _Reader:
     def _ratings(
         self, person: str, segment: str, item: Record, answers: Record
     ) -> Iterator[Rating]:
-        document = self.builder.described[segment]["document"]
-        domain = self.builder.described[segment].get("domain")
+        about = self.builder.described[segment]
         texts = item.inner("tgt")
         for system in answers.names():
             answer = answers.inner(system)
@@ -190,6 +187,7 @@ class _Reader:
             text = texts.text(system) or ""
             spans = tuple(self._span(error, text) for error in answer.objects("error_spans"))
             marked = None if answer.get("error_spans") is None else spans
+            document, domain = about["document"], about.get("domain")
             yield Rating(system, segment, person, value, marked, document=document, domain=domain)
 
     def _span(self, error: Record, text: str) -> ErrorSpan:
@@ -279,36 +277,35 @@ _METRIC = "metric"
 def _read_task(view: FileView, lp: str | None, _where: tuple[tuple[str, str], ...]) -> EvalSet:
     view = view.known_as("WMT26 metrics task")
     items = list(records(view))
-    scored = [item for item in items if not item.name("item_id").startswith(_CHALLENGE)]
-    pairs = dict.fromkeys(_id_parts(item)[0] for item in scored)
+    scored = [
+        (_task_id(item), item) for item in items if not item.name("item_id").startswith(_CHALLENGE)
+    ]
+    pairs = dict.fromkeys(pair for (pair, *_), _ in scored)
     pair = language_pair(view, lp, pairs) if pairs else None
     builder = Builder(view)
-    for item in scored:
-        if _id_parts(item)[0] == pair:
-            _add_item(item, builder)
+    for (of_item, domain, document, segment), item in scored:
+        if of_item == pair:
+            source = item.text("src")
+            builder.describe(segment, item, document=document, domain=domain, source=source)
+            _add_item(builder, segment, document, item)
     lost = len(items) - len(scored)
-    notes = [view.note(f"{lost} items of challenge sets are not scored")] if lost else []
+    notes = [f"{lost} items of challenge sets are not scored"] if lost else []
     es = builder.evalset(pair or None, notes)
     scores = {name: replace(table, kind="metric") for name, table in es.scores.items()}
     return replace(es, scores=scores)
 
 
-def _id_parts(item: Record) -> tuple[str, str | None, str, str]:
+def _task_id(item: Record) -> tuple[str, str | None, str, str]:
     """Return language pair, domain, document and segment; blank where the id does not name them."""
-    parts = item.name("item_id").split(_MARK)
-    if len(parts) < 6:  # as the id of a campaign: domain, document, segment
-        return (
-            "",
-            parts[0] if len(parts) > 2 else None,
-            parts[-2 % len(parts)],
-            _MARK.join(parts),
-        )
-    return f"{parts[1]}-{parts[2]}", parts[3], parts[-2], _MARK.join(parts[3:])
+    name = item.name("item_id")
+    parts = name.split(_MARK)
+    if len(parts) >= 6:
+        return f"{parts[1]}-{parts[2]}", parts[3], parts[-2], _MARK.join(parts[3:])
+    # As the id of a campaign: domain, document, segment.
+    return "", parts[0] if len(parts) > 2 else None, parts[-2 % len(parts)], name
 
 
-def _add_item(item: Record, builder: Builder) -> None:
-    _, domain, document, segment = _id_parts(item)
-    builder.describe(segment, item, document=document, domain=domain, source=item.text("src"))
+def _add_item(builder: Builder, segment: str, document: str, item: Record) -> None:
     reference = item.get("ref")
     text = item.inner("ref").text("text") if isinstance(reference, dict) else item.text("ref")
     builder.refer("ref", segment, text, item)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Collection, Iterator, Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from typing import Any, Literal, NamedTuple
 
 import numpy as np
@@ -64,6 +64,7 @@ _MODELS = frozenset(
      "judge", "llm", "model", "chatgpt")
 )  # fmt: skip
 PAIRS = "pairs"
+_MOST_UNREAD = 0.5  # share of cells of a column of verdicts that may not be understood
 Side = tuple[str | None, str | None]
 Key = tuple[str, str, str]  # an item, and the systems that are judged, in a fixed order
 
@@ -81,25 +82,26 @@ class Keys(NamedTuple):
     judge: str | None
     task: str | None
 
+    @property
+    def names_systems(self) -> bool:
+        """Whether rows are told apart by more than their items."""
+        return self.left is not None or self.system is not None
+
 
 _ALSO = {"segment": "item", "epoch": "run", "doc": "unit", "prompt": "unit"}  # words for roles
 Keyed = Sequence[tuple[RawTable, Keys]]
 
 
 class Voice(NamedTuple):
-    """The verdicts of one judge or annotator in a table: rows, and their cells.
-
-    ``swapped`` is true for columns of verdicts with the right output shown first. ``repeated``
-    columns say the same in several rows, of which one counts.
-    """
+    """The verdicts of one judge or annotator in a table: rows, and their cells."""
 
     name: str
     is_judge: bool
-    swapped: bool
+    swapped: bool  # the right output was shown first
     column: str
     rows: Sequence[int]
     cells: Sequence[Any]
-    repeated: bool = False
+    repeated: bool = False  # several rows say the same, of which one counts
 
     @property
     def mirrored(self) -> bool:
@@ -132,30 +134,27 @@ def assigned_roles(columns: Collection[tuple[str, str]]) -> dict[str, str]:
 
 def side_columns(names: Collection[str]) -> tuple[str | None, str | None]:
     """Return the columns of the two systems of a pair, None for one that is missing."""
-    both = next((pair for pair in SIDES if pair[0] in names and pair[1] in names), None)
-    if both is not None:
-        return both
-    left, right = (
-        next((name for name in side if name in names), None) for side in (roles.LEFT, roles.RIGHT)
-    )
-    return left, right
+    for left, right in SIDES:
+        if left in names and right in names:
+            return left, right
+    lefts, rights = ([n for n in side if n in names] for side in (roles.LEFT, roles.RIGHT))
+    return next(iter(lefts), None), next(iter(rights), None)
 
 
 def keys_of(
     table: RawTable, named: Collection[str], unit: str | None, assigned: Mapping[str, str]
 ) -> Keys:
-    """Find the keys by the names of columns; ``named`` are annotators and judges.
+    """Find the keys: those that the user ``assigned`` by role, else by usual names of columns.
 
-    ``unit`` is the column that the user named as what rows share, ``assigned`` others by role.
+    ``named`` are annotators and judges, ``unit`` is the column that is said to be what rows share.
     """
     fixed = {role: name for role, name in assigned.items() if name in table.columns}
     if unit is not None and unit in table.columns:
         fixed["unit"] = unit
     free = [name for name in table.columns if name not in named and name not in fixed.values()]
 
-    def first(role: str, names: Sequence[str], but: str | None = None) -> str | None:
-        usual = next((name for name in names if name in free and name != but), None)
-        return fixed.get(role, usual)
+    def first(role: str, names: Sequence[str]) -> str | None:
+        return fixed.get(role, next((name for name in names if name in free), None))
 
     left, right = side_columns(free)
     left, right = fixed.get("left", left), fixed.get("right", right)
@@ -168,7 +167,7 @@ def keys_of(
         system=first("system", systems) if left is None else None,
         left=left,
         right=right,
-        unit=first("unit", UNIT, item),
+        unit=first("unit", [name for name in UNIT if name != item]),
         run=first("run", RUN),
         rater=first("rater", roles.RATER),
         judge=first("judge", [name for name in JUDGE if _holds_names(table, name)]),
@@ -184,23 +183,14 @@ def _holds_names(table: RawTable, name: str) -> bool:
     return any(word and parse_number(word) is None and not says_verdict(word) for word in words)
 
 
-def _pairs_of(
-    names: Collection[str], ends: Collection[tuple[str, str]], *, last: bool = False
-) -> Iterator[tuple[str, str, str]]:
-    """Yield columns that differ in their ends alone: what they share, and both names."""
-    for first, second in ends:
-        for name in names:
-            base = name.removesuffix(second if last else first)
-            if base and base != name and base + first in names and base + second in names:
-                yield base, base + first, base + second
-
-
 def orders_of(names: Collection[str], *, pairs: bool) -> dict[str, tuple[str, str]]:
     """Find judges with a column for either order: name, usual and swapped column."""
     orders: dict[str, tuple[str, str]] = {}
-    ends = (*_ENDS_OF_PAIRS, *(_ORDER_ENDS if pairs else ()))
-    for base, usual, swapped in _pairs_of(names, ends, last=True):
-        orders.setdefault(base, (usual, swapped))
+    for first, second in (*_ENDS_OF_PAIRS, *(_ORDER_ENDS if pairs else ())):
+        for name in names:
+            base = name.removesuffix(second)
+            if base not in ("", name) and base + first in names:
+                orders.setdefault(base, (base + first, name))
     return orders
 
 
@@ -208,9 +198,10 @@ def sides(names: Collection[str]) -> dict[str, tuple[str, str]]:
     """Find columns that both sides of a pair have, by their name without the side."""
     both: dict[str, tuple[str, str]] = {}
     for name in names:
-        for base, left, right in _pairs_of(names, _OTHER_SIDES):
-            if left == name:
-                both.setdefault(base.rstrip("_"), (left, right))
+        for left, right in _OTHER_SIDES:
+            base = name.removesuffix(left)
+            if base not in ("", name) and base + right in names:
+                both.setdefault(base.rstrip("_"), (name, base + right))
     return both
 
 
@@ -274,13 +265,13 @@ def _holds_outcomes(table: RawTable, name: str, left: str | None, right: str | N
     names = ([None] * table.n_rows if side is None else cells_of(table, side)
              for side in (left, right))  # fmt: skip
     points, _ = Outcomes.of(cells).points(cells, *([label(x[row]) for row in rows] for x in names))
-    return len(cells) > 0 and 2 * int((~np.isnan(points)).sum()) >= len(cells)
+    return bool(cells) and float(np.isnan(points).mean()) <= _MOST_UNREAD
 
 
 def _holds_grades(table: RawTable, name: str, scale: Scale) -> bool:
     _, cells = filled(cells_of(table, name))
     value, code = scale.read(cells)
-    return len(cells) > 0 and 2 * int(((code >= 0) | ~np.isnan(value)).sum()) >= len(cells)
+    return bool(cells) and float((np.isnan(value) & (code < 0)).mean()) <= _MOST_UNREAD
 
 
 def matching(patterns: Collection[str], names: Collection[str]) -> list[str]:
@@ -303,6 +294,69 @@ def chosen(patterns: Collection[str], names: Collection[str], what: str) -> tupl
 # ---------------------------------------------------------------------------------------- voices
 
 
+def people(keyed: Keyed, asked: Asked) -> list[list[Voice]]:
+    """Return what annotators say in each table."""
+    # In a table of judges, a column that people have in a table of their own is the judges'.
+    elsewhere = {name for table, keys in keyed if keys.judge is None for name in table.columns}
+    return [_people(table, keys, asked, elsewhere) for table, keys in keyed]
+
+
+def _people(table: RawTable, keys: Keys, asked: Asked, elsewhere: set[str]) -> list[Voice]:
+    in_cells = [name for name in asked.human if name not in table.columns]
+    if keys.rater is not None:
+        columns = _verdict_columns(table, keys, asked.human, "rater")[:1]
+        return _in_rows(table, keys.rater, columns, in_cells or None)
+    persons = _persons_among_judges(table, keys, asked)
+    if persons and keys.judge is not None:
+        columns = _verdict_columns(table, keys, asked.human, "judge")[:1]
+        return _in_rows(table, keys.judge, columns, persons)
+    others = elsewhere if keys.judge is not None else set()
+    repeated = keys.judge is not None or keys.run is not None
+    return [
+        Voice(name, False, False, name, *filled(cells_of(table, name)), repeated=repeated)
+        for name in matching(asked.human, list(table.columns))
+        if name not in keys and name not in others
+    ]
+
+
+def kind_of(keyed: Keyed, voices: Sequence[Sequence[Voice]]) -> Literal["points", "pairs"]:
+    """Tell pairs from points: by their sides, by both orders, or by what annotators say."""
+    for table, keys in keyed:
+        if keys.left is not None or orders_of(table.columns, pairs=False):
+            return "pairs"
+    words = {str(cell) for group in voices for voice in group for cell in set(voice.cells)}
+    return "pairs" if words and all(is_of_pairs(word) for word in words) else "points"
+
+
+def judges(
+    keyed: Keyed, voices: Sequence[Sequence[Voice]], asked: Asked, kind: str
+) -> list[list[Voice]]:
+    """Return what judges say in each table, beside what annotators say."""
+    scale = Scale.of([voice.cells for group in voices for voice in group], [])
+    said = []
+    for (table, keys), group in zip(keyed, voices, strict=True):
+        taken = {voice.column for voice in group}
+        persons = _persons_among_judges(table, keys, asked)
+        raters_are_judges = asked.human and not set(asked.human) & set(table.columns)
+        if keys.judge is not None:
+            columns = _verdict_columns(table, keys, asked.human, "judge", () if persons else taken)
+            said.append(_in_rows(table, keys.judge, columns, asked.judges, persons, is_judge=True))
+        elif keys.rater is not None and raters_are_judges:
+            columns = _verdict_columns(table, keys, (), "rater")[:1]
+            in_rows = _in_rows(table, keys.rater, columns, asked.judges, asked.human, is_judge=True)
+            said.append(in_rows)
+        elif keys.rater is None or asked.judges is not None or len(keyed) == 1:
+            said.append(_in_columns(table, keys, taken, asked, kind, scale))
+        else:
+            said.append([])
+    return said
+
+
+def _persons_among_judges(table: RawTable, keys: Keys, asked: Asked) -> list[str]:
+    names = set() if keys.judge is None else set(table.labels(keys.judge))
+    return [name for name in asked.human if name in names and name not in table.columns]
+
+
 def _verdict_columns(
     table: RawTable, keys: Keys, named: Collection[str], whose: str, but: Collection[str] = ()
 ) -> list[str]:
@@ -320,100 +374,26 @@ def _verdict_columns(
     )
 
 
-def people(keyed: Keyed, asked: Asked) -> list[list[Voice]]:
-    """Return what annotators say in each table."""
-    return [_people(table, keys, asked, keyed) for table, keys in keyed]
-
-
-def _people(table: RawTable, keys: Keys, asked: Asked, keyed: Keyed) -> list[Voice]:
-    if keys.rater is not None:
-        column = _verdict_columns(table, keys, asked.human, "rater")[0]
-        raters = {name for name in asked.human if name not in table.columns}
-        return _long(table, keys.rater, column, is_judge=False, only=raters or None)
-    persons = _persons_among_judges(table, keys, asked)
-    if persons and keys.judge is not None:
-        column = _verdict_columns(table, keys, asked.human, "judge")[0]
-        return _long(table, keys.judge, column, is_judge=False, only=persons)
-    names = [n for n in matching(asked.human, list(table.columns)) if n not in keys]
-    if keys.judge is not None:
-        # In a table of judges, a column that people have in a table of their own is the judges'.
-        elsewhere = {n for other, its in keyed if its.judge is None for n in other.columns}
-        names = [name for name in names if name not in elsewhere]
-    repeated = keys.judge is not None or keys.run is not None
-    return [
-        Voice(name, False, False, name, *filled(cells_of(table, name)), repeated=repeated)
-        for name in names
-    ]
-
-
-def _persons_among_judges(table: RawTable, keys: Keys, asked: Asked) -> list[str]:
-    speakers = set() if keys.judge is None else set(table.labels(keys.judge))
-    return [name for name in asked.human if name in speakers and name not in table.columns]
-
-
-def _long(
-    table: RawTable, who: str, column: str, *, is_judge: bool, only: Collection[str] | None = None,
-    but: Collection[str] = (), swapped: bool = False,
+def _in_rows(
+    table: RawTable, who: str, columns: Sequence[str], only: Collection[str] | None,
+    but: Collection[str] = (), *, is_judge: bool = False,
 ) -> list[Voice]:  # fmt: skip
+    """Return voices that a column names; of two columns of verdicts, the second is swapped."""
     names = table.labels(who)
-    wanted = set(names) if only is None else set(matching(only, sorted(set(names))))
-    rows: dict[str, tuple[list[int], list[Any]]] = {
-        name: ([], []) for name in sorted(wanted - set(but))
-    }
-    for row, cell in zip(*filled(cells_of(table, column)), strict=True):
-        if names[row] in rows:
-            rows[names[row]][0].append(row)
-            rows[names[row]][1].append(cell)
-    return [Voice(name, is_judge, swapped, column, *heard) for name, heard in rows.items()]
+    every = sorted(set(names))
+    wanted = [n for n in (every if only is None else matching(only, every)) if n not in but]
+    voices = []
+    for order, column in enumerate(columns):
+        rows: dict[str, tuple[list[int], list[Any]]] = {name: ([], []) for name in wanted}
+        for row, cell in zip(*filled(cells_of(table, column)), strict=True):
+            if names[row] in rows:
+                rows[names[row]][0].append(row)
+                rows[names[row]][1].append(cell)
+        voices += [Voice(n, is_judge, order == 1, column, *stated) for n, stated in rows.items()]
+    return voices
 
 
-def kind_of(keyed: Keyed, voices: Sequence[Sequence[Voice]]) -> Literal["points", "pairs"]:
-    """Tell pairs from points: by their sides, by both orders, or by what annotators say."""
-    for table, keys in keyed:
-        if keys.left is not None or orders_of(table.columns, pairs=False):
-            return "pairs"
-    words = {str(cell) for group in voices for voice in group for cell in set(voice.cells)}
-    return "pairs" if words and all(is_of_pairs(word) for word in words) else "points"
-
-
-def judges(
-    keyed: Keyed, voices: Sequence[Sequence[Voice]], asked: Asked, kind: str
-) -> list[list[Voice]]:
-    """Return what judges say in each table, beside what annotators say."""
-    scale = Scale.of([voice.cells for group in voices for voice in group], [])
-    heard = []
-    for (table, keys), group in zip(keyed, voices, strict=True):
-        taken = {voice.column for voice in group}
-        in_rows = _judges_in_rows(table, keys, taken, asked)
-        if in_rows is not None:
-            heard.append(in_rows)
-        elif keys.rater is None or asked.judges is not None or len(keyed) == 1:
-            heard.append(_judges_in_columns(table, keys, taken, asked, kind, scale))
-        else:
-            heard.append([])
-    return heard
-
-
-def _judges_in_rows(
-    table: RawTable, keys: Keys, taken: set[str], asked: Asked
-) -> list[Voice] | None:
-    """Return the judges of a table with a row for each verdict; None for other tables."""
-    if keys.judge is not None:
-        persons = _persons_among_judges(table, keys, asked)
-        columns = _verdict_columns(table, keys, asked.human, "judge", () if persons else taken)
-        return [
-            voice
-            for order, column in enumerate(columns)
-            for voice in _long(table, keys.judge, column, is_judge=True, only=asked.judges,
-                               but=persons, swapped=order == 1)
-        ]  # fmt: skip
-    if keys.rater is not None and asked.human and not set(asked.human) & set(table.columns):
-        column = _verdict_columns(table, keys, (), "rater")[0]
-        return _long(table, keys.rater, column, is_judge=True, only=asked.judges, but=asked.human)
-    return None
-
-
-def _judges_in_columns(
+def _in_columns(
     table: RawTable, keys: Keys, taken: Collection[str], asked: Asked, kind: str, scale: Scale
 ) -> list[Voice]:
     """Return the columns of a table that are judges; ``taken`` are those of annotators."""
@@ -436,14 +416,12 @@ def _judges_in_columns(
             return _holds_outcomes(table, name, keys.left, keys.right)
         return _holds_grades(table, name, scale)
 
-    voices = []
-    for name in filter(is_judge, free):
-        base = base_of.get(name, name)
-        swapped = name in base_of and name == orders[base][1]
-        rows, cells = filled(cells_of(table, name))
-        repeated = keys.rater is not None
-        voices.append(Voice(base, True, swapped, name, rows, cells, repeated))
-    return voices
+    swapped = {second for _, second in orders.values()}
+    return [
+        Voice(base_of.get(name, name), True, name in swapped, name,
+              *filled(cells_of(table, name)), keys.rater is not None)
+        for name in filter(is_judge, free)
+    ]  # fmt: skip
 
 
 # ---------------------------------------------------------------------------- a look at a table

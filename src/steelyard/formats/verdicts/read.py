@@ -6,7 +6,6 @@ of every judge and annotator become points or grades.
 
 from __future__ import annotations
 
-from collections import Counter
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -15,7 +14,7 @@ from typing import Any, Literal, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from steelyard.core.errors import InputError, UsageError, hint
+from steelyard.core.errors import UsageError, hint
 from steelyard.core.text import plural
 from steelyard.data.judgements import Codes, Floats, encode
 from steelyard.data.verdicts import MISSING, OF_PAIRS, UNPARSED, Bools, Opinion, Verdicts
@@ -31,19 +30,17 @@ from steelyard.formats.verdicts.words import (
     NAMES,
     SIDE_NOTE,
     TIE,
-    Outcomes,
+    OrderedPoints,
     Scale,
     WordColumn,
     agreed,
     is_gap,
-    names_column,
     swap_question,
 )
 from steelyard.formats.view import FileView
 
 FEWEST = 10  # units below which rows count as independent, unless a unit is named
 LENGTH = "length"
-BY_SIDE, BY_COLUMN = "place", "column"  # what words of a swapped order refer to
 _LENGTHS = frozenset(("chars", "characters", "words", "tokens", "length", "len", "chars_len"))
 _MOST_SLICES = 50
 _ROWS = ("row", "segment")
@@ -141,7 +138,7 @@ def describe_verdicts(sources: Sequence[Any], how: VerdictReading) -> Verdicts |
             return None
         names: Collection[str] = view.names
         if view.kind in ("parquet", "pq"):
-            names = tables.read(view.path, is_text=lambda _: True).columns
+            names = _plain(view).columns
         elif registry.foreign(view) is not None or view.is_log:
             return None
         may_hold |= speakers.may_hold_verdicts(names)
@@ -166,14 +163,14 @@ def table_of(source: Any) -> RawTable:
     view = FileView(Path(source))
     if files.is_folder(view.path):
         logs = registry.runs(view.path)
-    else:
-        form = registry.foreign(view)
-        if form is None:
-            if view.is_log:
-                registry.refuse_document(view)
-            return tables.read(view.path, is_text=lambda _: True)
+    elif (form := registry.foreign(view)) is not None:
         logs = [(form, view)]
-    whole = logs[0][0].settle(stacked([_unfolded(form, log) for form, log in logs]))
+    else:
+        if view.is_log:
+            registry.refuse_document(view)
+        return _plain(view)
+    parts = [_unfolded(form, log) for form, log in logs]
+    whole = logs[0][0].settle(stacked(parts))
     if OUTCOME not in whole:
         return whole
     columns: dict[str, Any] = dict(whole.columns)
@@ -205,23 +202,23 @@ def _unfolded(form: Foreign, view: FileView) -> RawTable:
     if isinstance(form, ForeignFormat):
         return form.unfold(view)
     assert isinstance(form, ForeignTable)
-    return form.unfold(tables.read(view.path, is_text=lambda _: True))
+    return form.unfold(_plain(view))
+
+
+def _plain(view: FileView) -> RawTable:
+    return tables.read(view.path, is_text=lambda _: True)
 
 
 def _asked(how: VerdictReading, keyed: Keyed, columns: Collection[str]) -> Asked:
-    names = {
-        name
-        for table, keys in keyed
-        for column in (keys.rater, keys.judge)
-        if column is not None
-        for cell in set(cells_of(table, column))
-        if (name := label(cell)) is not None
-    }
-    human = speakers.chosen(how.human, {*columns, *names}, "human")
+    names = set(columns)
+    for table, keys in keyed:
+        for column in filter(None, (keys.rater, keys.judge)):
+            names |= {name for cell in set(cells_of(table, column)) if (name := label(cell))}
+    human = speakers.chosen(how.human, names, "human")
     judges = None
     if how.judges is not None:
         orders = speakers.orders_of(columns, pairs=True)
-        judges = speakers.chosen(how.judges, {*columns, *names, *orders}, "judges")
+        judges = speakers.chosen(how.judges, names | orders.keys(), "judges")
     both = sorted(set(human) & set(judges or ()))
     if both:
         raise UsageError(f"'{both[0]}' is named as a person and as a judge: which is it?")
@@ -261,11 +258,6 @@ class Sheet(NamedTuple):
         """Whether a judge speaks in it."""
         return any(voice.is_judge for voice in self.voices)
 
-    @property
-    def by_item(self) -> bool:
-        """Whether its rows are told apart by items alone."""
-        return self.keys.left is None and self.keys.system is None
-
 
 class Statements(NamedTuple):
     """All cells of one judge or annotator, each with its row among all, and where it stands.
@@ -296,15 +288,15 @@ class Gathered:
         self.notes: list[str] = []
         keys_of = [speakers.keys_of_rows(sheet.items, sheet.sides) for sheet in sheets]
         side_of: dict[Key, Side] = {}
-        shown: dict[Key, set[Side]] = {}  # by judges, where they saw a pair in both orders
-        whole = [n for n, sheet in enumerate(sheets) if not sheet.by_item] or range(len(sheets))
+        both_orders: set[Key] = set()  # pairs that judges saw in both
+        whole = [n for n, sheet in enumerate(sheets) if sheet.keys.names_systems]
         # Judges saw what stands left; annotators' tables may have it the other way round.
-        for n in sorted(whole, key=lambda n: not sheets[n].judged):
+        for n in sorted(whole or range(len(sheets)), key=lambda n: not sheets[n].judged):
             for key, side in zip(keys_of[n], sheets[n].sides, strict=True):
                 if side_of.setdefault(key, side) != side and sheets[n].judged:
-                    shown.setdefault(key, {side_of[key]}).add(side)
-        for key, both in shown.items():
-            side_of[key] = min(both, key=str)
+                    both_orders.add(key)
+        for key in both_orders:
+            side_of[key] = min(side_of[key], side_of[key][::-1], key=str)
         self.keys = sorted(side_of)
         self.sides = [side_of[key] for key in self.keys]
         row_of = {key: row for row, key in enumerate(self.keys)}
@@ -320,29 +312,31 @@ class Gathered:
         columns = {name for sheet in sheets for name in sheet.table.columns}
         both_sides = speakers.sides(columns).values()
         self.other_side = {**dict(both_sides), **{right: left for left, right in both_sides}}
-        self.statements = self._heard(np.array([key in shown for key in self.keys], dtype=bool))
+        self.statements = self._heard(
+            np.array([key in both_orders for key in self.keys], dtype=bool)
+        )
 
     def __len__(self) -> int:
         return len(self.keys)
 
     def _rows_of(self, sheet: Sheet, keys: Sequence[Key], rows: list[int]) -> Indices:
         """Find rows by item alone where systems are not named, if an item has but one row."""
-        n_lost = rows.count(-1)
-        if n_lost:
-            n_rows = Counter(key[0] for key in self.keys)
-            by_item = {key[0]: row for row, key in enumerate(self.keys)}
-            for line, row in enumerate(rows):
+        if -1 in rows:
+            by_item: dict[str, list[int]] = {}
+            for row, key in enumerate(self.keys):
+                by_item.setdefault(key[0], []).append(row)
+            for line in [line for line, row in enumerate(rows) if row == -1]:
                 item = keys[line][0]
-                if row == -1 and n_rows[item] > 1:
+                of_item = by_item.get(item, [-1])
+                if len(of_item) > 1:
                     sheet.table.fail(
-                        f"item '{item}' has {plural(n_rows[item], 'row')} of several systems: "
+                        f"item '{item}' has {plural(len(of_item), 'row')} of several systems: "
                         "which one is meant? (expected a column that names the system, or left "
                         "and right)",
                         line,
                     )
-                if row == -1:
-                    rows[line] = by_item.get(item, -1)
-            n_lost = rows.count(-1)
+                rows[line] = of_item[0]
+        n_lost = rows.count(-1)
         if n_lost and n_lost == len(rows):
             sheet.table.fail(
                 f"item '{keys[0][0]}', as all others here, is in no table that names systems; an "
@@ -363,14 +357,13 @@ class Gathered:
             swapped = mirrored | (both & turned)
             for voice in sheet.voices:
                 line = np.array(voice.rows, dtype=np.int64)
-                cells = np.empty(len(line), dtype=object)
-                cells[:] = voice.cells
                 kept = rows[line] >= 0
-                line, cells = line[kept], cells[kept]
+                line, cells = line[kept], np.empty(len(kept), dtype=object)
+                cells[:] = voice.cells
                 # A table with a row for each order repeats the labels of annotators.
                 repeated = voice.repeated | (not voice.is_judge and (both | mirrored.any())[line])
                 statements = Statements(
-                    cells=cells,
+                    cells=cells[kept],
                     row=rows[line],
                     order=((swapped[line] | voice.swapped) & voice.is_judge).astype(np.int64),
                     flipped=turned[line],
@@ -404,13 +397,12 @@ class Gathered:
             if statements.repeated[again] and alike:
                 kept[again] = False
             elif not (who[0] and old.keys.run is not None and new.keys.run is not None):
-                stands = old.table.place_of(int(statements.line[first]))
-                raise InputError(
-                    f"'{who[1]}' judges the same row that stands {stands} (a column 'run' tells "
+                new.table.fail(
+                    f"'{who[1]}' judges the same row that stands "
+                    f"{old.table.place_of(int(statements.line[first]))} (a column 'run' tells "
                     "repeated runs of a judge, 'swapped' or 'order' both orders; "
                     'columns={"task": COL} tells items of several sets)',
-                    path=new.table.path,
-                    line=new.table.line(int(statements.line[again])),
+                    int(statements.line[again]),
                 )
         return order[kept[order]]
 
@@ -443,111 +435,73 @@ class Gathered:
 # ------------------------------------------------------------------------------- opinions
 
 
-class _Points(NamedTuple):
-    """Points of our left side by cell, as columns have the sides.
+def _of_pairs(gathered: Gathered, how: VerdictReading, notes: list[str]) -> dict[Who, Opinion]:
+    """Read who won, in the words of everybody; annotators settle what judges leave open."""
 
-    ``by_side`` are words of a swapped order for the output shown first or second, ``by_column``
-    those that name a column (``model_a``); names of systems are neither.
-    """
-
-    values: Floats
-    by_side: Bools
-    by_column: Bools
-
-
-class _Pairs:
-    def __init__(self, gathered: Gathered, how: VerdictReading, notes: list[str]) -> None:
-        self.gathered, self.how, self.notes = gathered, how, notes
-        self.points = {who: self._points(who, words) for who, words in self._outcomes().items()}
-        if how.swapped is None:
-            for of_columns in (False, True):
-                question = swap_question(*self._agreements(of_columns), of_columns=of_columns)
-                if question is not None:
-                    self._ask(question)
-            if any(points.by_side.any() for points in self.points.values()):
-                notes.append(SIDE_NOTE)
-
-    def _ask(self, question: str) -> None:
-        if self.how.asks:
+    def ask(question: str) -> None:
+        if how.asks:
             raise UsageError(question)
-        self.notes.append(question)
+        notes.append(question)
 
-    def _outcomes(self) -> dict[Who, Outcomes]:
-        """Find how the words of everybody are meant: annotators first, who settle what is open."""
-        statements = self.gathered.statements
-        names = {
-            (v.is_judge, v.name): v.column for sheet in self.gathered.sheets for v in sheet.voices
-        }
-        columns = {
-            who: WordColumn(names[who], statements[who].cells.tolist(), *self._sides(who))
-            for who in sorted(statements)
-        }
-        return agreed(columns, self.how.words, self._ask)
+    statements = gathered.statements
+    names = {(v.is_judge, v.name): v.column for sheet in gathered.sheets for v in sheet.voices}
+    columns = {}
+    for who, heard in sorted(statements.items()):
+        cells = zip(heard.row.tolist(), heard.flipped.tolist(), strict=True)
+        sides = [gathered.sides[row][:: -1 if flip else 1] for row, flip in cells]
+        lefts, rights = [side[0] for side in sides], [side[1] for side in sides]
+        columns[who] = WordColumn(names[who], heard.cells.tolist(), lefts, rights)
+    points: dict[Who, OrderedPoints] = {}
+    for who, outcomes in agreed(columns, how.words, ask).items():
+        read = OrderedPoints.of(outcomes, columns[who], statements[who].mirrored)
+        ours = np.where(statements[who].flipped, 1 - read.values, read.values)
+        points[who] = read._replace(values=ours)
+    if how.swapped is None:
+        question = swap_question(_beside_usual(gathered, points))
+        if question is not None:
+            ask(question)
+        if any(read.by_side.any() for read in points.values()):
+            notes.append(SIDE_NOTE)
+    return {
+        who: _of_pair(gathered, who, points[who].read(how.swapped), notes) for who in statements
+    }
 
-    def _sides(self, who: Who) -> tuple[list[str | None], list[str | None]]:
-        """Name the left and right system of each cell, as its row has them."""
-        statements = self.gathered.statements[who]
-        cells = zip(statements.row.tolist(), statements.flipped.tolist(), strict=True)
-        sides = [self.gathered.sides[row][:: -1 if flip else 1] for row, flip in cells]
-        return [side[0] for side in sides], [side[1] for side in sides]
 
-    def _points(self, who: Who, outcomes: Outcomes) -> _Points:
-        statements = self.gathered.statements[who]
-        points, by_name = outcomes.points(statements.cells.tolist(), *self._sides(who))
-        by_column = np.array([names_column(cell) for cell in statements.cells], dtype=bool)
-        swapped = statements.mirrored & ~by_name
-        values = np.where(statements.flipped, 1 - points, points)
-        return _Points(values, swapped & ~by_column, swapped & by_column)
+def _beside_usual(
+    gathered: Gathered, points: Mapping[Who, OrderedPoints]
+) -> list[tuple[OrderedPoints, Floats]]:
+    """Return points of everybody beside their own in the usual order, or else the annotators'."""
+    people = [who for who in points if not who[0]]
+    usual = np.full(len(gathered), np.nan)
+    if people:
+        rows = np.concatenate([gathered.statements[who].row for who in people])
+        values = np.concatenate([points[who].values for who in people])
+        usual = _averaged(rows, values, len(gathered))[0]
+    readings = []
+    for who, read in points.items():
+        heard, own = gathered.statements[who], usual.copy()
+        plain = ~heard.mirrored & ~np.isnan(read.values)
+        own[heard.row[plain]] = read.values[plain]
+        readings.append((read, own[heard.row]))
+    return readings
 
-    def _agreements(self, of_columns: bool) -> tuple[int, int]:  # noqa: FBT001
-        """Count how often decided verdicts of the swapped order agree with the usual one.
 
-        Both readings, by column and by the side shown; with annotators where there is no usual one.
-        """
-        people = self._people()
-        n_column = n_side = 0
-        for who, points in self.points.items():
-            statements = self.gathered.statements[who]
-            usual = people.copy()
-            plain = ~statements.mirrored & ~np.isnan(points.values)
-            usual[statements.row[plain]] = points.values[plain]
-            chosen = points.by_column if of_columns else points.by_side
-            swapped, beside = points.values[chosen], usual[statements.row[chosen]]
-            decided = (np.abs(swapped - TIE) > 0) & (np.abs(beside - TIE) > 0)
-            same = (swapped > TIE) == (beside > TIE)
-            n_column += int((decided & same).sum())
-            n_side += int((decided & ~same).sum())
-        return n_column, n_side
-
-    def _people(self) -> Floats:
-        annotated = [(self.gathered.statements[who].row, points.values)
-                     for who, points in self.points.items() if not who[0]]  # fmt: skip
-        if not annotated:
-            return np.full(len(self.gathered), np.nan)
-        rows, points = map(np.concatenate, zip(*annotated, strict=True))
-        return _averaged(rows, points, len(self.gathered))[0]
-
-    def opinion(self, who: Who) -> Opinion:
-        """Return the opinion of a judge or annotator."""
-        statements, n = self.gathered.statements[who], len(self.gathered)
-        points, by_side, by_column = self.points[who]
-        if self.how.swapped == BY_SIDE:
-            by_side = by_side | by_column
-        if self.how.swapped != BY_COLUMN:
-            points = np.where(by_side, 1 - points, points)
-        cells = self.gathered.distinct(who, points.tolist())
-        usual, swapped = (cells[statements.order[cells] == order] for order in (0, 1))
-        value, runs = _averaged(statements.row[usual], points[usual], n)
-        if runs is not None:
-            self.notes.append(f"{who[1]}: several runs are averaged")
-        labels = _pair_labels(value, statements.row[usual], points[usual])
-        if not len(swapped):
-            return Opinion(who[1], value, labels, None, runs)
-        other, _ = _averaged(statements.row[swapped], points[swapped], n)
-        mean = np.where(np.isnan(other), value, (value + other) / 2)
-        mean = np.where(np.isnan(value), other, mean)
-        other_labels = _pair_labels(other, statements.row[swapped], points[swapped])
-        return Opinion(who[1], mean, labels, other_labels, runs)
+def _of_pair(gathered: Gathered, who: Who, points: Floats, notes: list[str]) -> Opinion:
+    """Return the opinion of one judge or annotator on pairs: the mean of both orders."""
+    heard, n = gathered.statements[who], len(gathered)
+    cells = gathered.distinct(who, points.tolist())
+    usual, swapped = (cells[heard.order[cells] == order] for order in (0, 1))
+    value, runs = _averaged(heard.row[usual], points[usual], n)
+    if runs is not None:
+        notes.append(f"{who[1]}: several runs are averaged")
+    labels = _pair_labels(value, heard.row[usual], points[usual])
+    if not len(swapped):
+        return Opinion(who[1], value, labels, None, runs)
+    other, _ = _averaged(heard.row[swapped], points[swapped], n)
+    other_labels = _pair_labels(other, heard.row[swapped], points[swapped])
+    mean = np.where(np.isnan(other), value, (value + other) / 2)
+    mean = np.where(np.isnan(value), other, mean)
+    return Opinion(who[1], mean, labels, other_labels, runs)
 
 
 def _pair_labels(means: Floats, row: Indices, points: Floats) -> Codes:
@@ -582,12 +536,13 @@ def _averaged(row: Indices, values: Floats, n: int) -> tuple[Floats, Floats | No
     return mean, runs
 
 
-def _of_points(gathered: Gathered, who: Who, scale: Scale, notes: list[str]) -> Opinion:
-    statements, n = gathered.statements[who], len(gathered)
-    values, labels = scale.read(statements.cells.tolist())
+def _of_grades(gathered: Gathered, who: Who, scale: Scale, notes: list[str]) -> Opinion:
+    """Return the opinion of one judge or annotator on single outputs."""
+    heard, n = gathered.statements[who], len(gathered)
+    values, labels = scale.read(heard.cells.tolist())
     worded = bool(np.isnan(values).all())  # labels that stand for no number
     cells = gathered.distinct(who, (labels if worded else values).tolist())
-    row, values, labels = statements.row[cells], values[cells], labels[cells]
+    row, values, labels = heard.row[cells], values[cells], labels[cells]
     value, runs = _averaged(row, values, n)
     if worded:
         _, runs = _averaged(row, np.where(labels >= 0, labels, np.nan), n)
@@ -620,32 +575,30 @@ def _verdicts(
     notes: list[str] = []
     statements, sheets = gathered.statements, gathered.sheets
     categories: tuple[str, ...] = OF_PAIRS
-    ordered = True
-    if kind == PAIRS:
-        pairs = _Pairs(gathered, how, notes)
-        opinions = {who: pairs.opinion(who) for who in statements}
+    ordered, is_pairs = True, kind == PAIRS
+    if is_pairs:
+        opinions = _of_pairs(gathered, how, notes)
     else:
         groups = [[heard.cells.tolist() for who, heard in statements.items() if who[0] == is_judge]
                   for is_judge in (False, True)]  # fmt: skip
         scale = Scale.of(*groups) if groups[0] else Scale.of(groups[1], [])
         # Judges first: where rows are there twice, it is the judge that was asked again.
         speaking = sorted(statements, key=lambda who: (not who[0], who[1]))
-        opinions = {who: _of_points(gathered, who, scale, notes) for who in speaking}
+        opinions = {who: _of_grades(gathered, who, scale, notes) for who in speaking}
         categories, ordered = scale.categories, scale.ordered
     judges, raters = (
         tuple(opinions[who] for who in sorted(opinions) if who[0] == is_judge)
         for is_judge in (True, False)
     )
-    if len(sheets) > 1:
-        _check_joined(gathered, judges, raters)
+    _check_joined(gathered, judges, raters)
     used: set[str | None] = {speakers.ORDER}
     for sheet in sheets:
         flags = speakers.order_flags(sheet.table) or (None,)
         used |= {*sheet.keys, *(voice.column for voice in sheet.voices), flags[0]}
-    free = [name for sheet in sheets for name in sheet.table.columns if name not in used]
-    free = list(dict.fromkeys(free))
+    names = dict.fromkeys(name for sheet in sheets for name in sheet.table.columns)
+    free = [name for name in names if name not in used]
     units, unit, unit_name = _units(gathered, how.unit)
-    systems, left, right = _systems(gathered, kind)
+    systems, left, right = _systems(gathered, is_pairs=is_pairs)
     items, item = encode([key[0] for key in gathered.keys])
     notes += dict.fromkeys((*gathered.notes, *(note for s in sheets for note in s.table.notes)))
     for opinion in (*judges, *raters):
@@ -664,21 +617,23 @@ def _verdicts(
         units=units,
         unit=unit,
         unit_name=unit_name,
-        covariates=_covariates(gathered, free, how.covariates, pairs=kind == PAIRS),
+        covariates=_covariates(gathered, free, how.covariates, is_pairs=is_pairs),
         slices=_slices(gathered, free, how.strata),
         probability=_probability(gathered, how.probability),
         notes=tuple(notes),
     )
 
 
-def _systems(gathered: Gathered, kind: str) -> tuple[tuple[str, ...], Codes | None, Codes | None]:
+def _systems(
+    gathered: Gathered, *, is_pairs: bool
+) -> tuple[tuple[str, ...], Codes | None, Codes | None]:
     """Return the systems and whose outputs each row is about; none where some row does not say."""
     lefts, rights = ([side[k] for side in gathered.sides] for k in (0, 1))
-    if None in lefts or (kind == PAIRS and None in rights):
+    if None in lefts or (is_pairs and None in rights):
         return (), None, None
-    names = (*lefts, *rights) if kind == PAIRS else lefts
+    names = (*lefts, *rights) if is_pairs else lefts
     systems, codes = encode([name or "" for name in names])
-    return systems, codes[: len(lefts)], codes[len(lefts) :] if kind == PAIRS else None
+    return systems, codes[: len(lefts)], codes[len(lefts) :] if is_pairs else None
 
 
 def _check_joined(gathered: Gathered, judges: Sequence[Opinion], raters: Sequence[Opinion]) -> None:
@@ -687,7 +642,8 @@ def _check_joined(gathered: Gathered, judges: Sequence[Opinion], raters: Sequenc
         np.any([np.zeros(len(gathered), dtype=bool), *(opinion.answered for opinion in group)], 0)
         for group in (raters, judges)
     )
-    if (labelled & judged).any() or not labelled.any() or not judged.any():
+    nobody = not labelled.any() or not judged.any()
+    if len(gathered.sheets) == 1 or nobody or (labelled & judged).any():
         return
     label_key, verdict_key = (
         ", ".join(filter(None, gathered.keys[int(rows.argmax())])) for rows in (labelled, judged)
@@ -721,10 +677,9 @@ def _units(gathered: Gathered, wanted: str) -> tuple[tuple[str, ...], Codes | No
             name = sheet.table.given.get(column, column)
             is_document = name.startswith("doc")
             unit_name = "document" if is_document else "prompt" if "prompt" in name else name
-    if None in shared:
-        if named:
-            raise UsageError(f"unit: column '{wanted}' is empty, or missing, for some rows")
-    elif named or FEWEST <= len(set(shared)) < len(shared):
+    if named and None in shared:
+        raise UsageError(f"unit: column '{wanted}' is empty, or missing, for some rows")
+    if None not in shared and (named or FEWEST <= len(set(shared)) < len(shared)):
         return *encode(shared), unit_name
     items = [key[0] for key in gathered.keys]
     if len(set(items)) < len(items) and (wanted == "item" or len(set(items)) >= FEWEST):
@@ -733,14 +688,14 @@ def _units(gathered: Gathered, wanted: str) -> tuple[tuple[str, ...], Codes | No
 
 
 def _covariates(
-    gathered: Gathered, free: Sequence[str], wanted: Collection[str] | None, *, pairs: bool
+    gathered: Gathered, free: Sequence[str], wanted: Collection[str] | None, *, is_pairs: bool
 ) -> dict[str, Floats]:
     """Find numbers that could bias a judge: of pairs, differences of columns that both sides have.
 
     ``wanted`` names columns, or what both sides call them; None: what looks like one.
     """
     covariates: dict[str, Floats] = {}
-    both = speakers.sides(free) if pairs else {}
+    both = speakers.sides(free) if is_pairs else {}
     for base, (left, right) in both.items():
         first, second = gathered.numbers(left), gathered.numbers(right)
         if first is not None and second is not None and (wanted is None or base in wanted):
@@ -750,7 +705,7 @@ def _covariates(
                 difference = np.divide(difference, total, out=total * 0, where=total > 0)
             covariates.setdefault(name, difference)
     of_sides = {name for columns in both.values() for name in columns}
-    usual = () if pairs else _LENGTHS
+    usual = () if is_pairs else _LENGTHS
     for name in free:
         if name in of_sides or name not in (usual if wanted is None else wanted):
             continue
@@ -772,10 +727,11 @@ def _slices(
     """Find columns of few words, which split the rows; ``strata`` is one whatever it holds."""
     slices: dict[str, tuple[str, ...]] = {}
     for name in free:
+        cells = gathered.column(name)
         if name == strata:
-            slices[name] = tuple(label(cell) or "none" for cell in gathered.column(name))
+            slices[name] = tuple(label(cell) or "none" for cell in cells)
             continue
-        words = [label(cell) for cell in gathered.column(name) if not is_gap(cell)]
+        words = [label(cell) for cell in cells if not is_gap(cell)]
         complete = len(words) == len(gathered) and None not in words
         few = 2 <= len(set(words)) <= min(_MOST_SLICES, max(2, len(words) // 5))
         if complete and few and numbers_of(words) is None:

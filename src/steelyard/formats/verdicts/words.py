@@ -68,20 +68,17 @@ def _number(cell: object) -> float | None:
     return number if number is not None and math.isfinite(number) else None
 
 
+def _numbers(cells: Iterable[object]) -> set[float]:
+    return {number for cell in set(cells) if (number := _number(cell)) is not None}
+
+
 def filled(cells: Sequence[Any]) -> tuple[list[int], list[Any]]:
     """Return the rows that are not empty, and their cells; lists and objects as text."""
-    try:
-        distinct = set(cells)
-    except TypeError:
-        cells = [brief(cell) if isinstance(cell, (list, dict, set)) else cell for cell in cells]
-        distinct = set(cells)
-    plain = {
-        cell: None if is_gap(cell) else cell.strip() if isinstance(cell, str) else cell
-        for cell in distinct
-    }
-    values = [plain[cell] for cell in cells]
-    rows = [row for row, value in enumerate(values) if value is not None]
-    return rows, [values[row] for row in rows]
+    cells = [brief(cell) if isinstance(cell, (list, dict, set)) else cell for cell in cells]
+    gaps = {cell for cell in set(cells) if is_gap(cell)}
+    rows = [row for row, cell in enumerate(cells) if cell not in gaps]
+    values = [cells[row] for row in rows]
+    return rows, [value.strip() if isinstance(value, str) else value for value in values]
 
 
 def _key(word: str) -> str:
@@ -118,7 +115,7 @@ def is_of_pairs(word: str) -> bool:
     return key in ("left", "right", "tie", "bothbad", "tiebothbad") or key.startswith("model")
 
 
-def names_column(cell: object) -> bool:
+def _names_column(cell: object) -> bool:
     """Tell whether a verdict names a column of systems (``model_a``), not a side shown."""
     return isinstance(cell, str) and _OF_COLUMNS.fullmatch(_key(cell)) is not None
 
@@ -141,12 +138,12 @@ class Outcomes:
     def of(cls, cells: Iterable[object], column: str = "", words: Sequence[str] = ()) -> Outcomes:
         """Look through a column; a word for ties in it says that 0 is none."""
         distinct = set(cells)
-        numbers = {number for cell in distinct if (number := _number(cell)) is not None}
-        chosen = dict(zip((word.casefold() for word in words), (LEFT, RIGHT, TIE), strict=False))
+        numbers = _numbers(distinct)
+        meaning = dict(zip((word.casefold() for word in words), (LEFT, RIGHT, TIE), strict=False))
         if numbers <= {0.0, 1.0}:
             has_ties = any(word_points(cell) == TIE for cell in distinct)
             documented = not _POINTS.isdisjoint(re.split(r"[\W_]+", column.casefold()))
-            sure = "points" if has_ties or documented else "open"
+            sure = "points" if has_ties or documented else "any" if "0" in meaning else "open"
             digits: str | None = sure if 0.0 in numbers else "any"
         elif numbers <= {0.0, 1.0, 2.0}:
             digits = "sides"
@@ -154,14 +151,7 @@ class Outcomes:
             digits = "signs"
         else:
             digits = "points" if all(0 <= number <= 1 for number in numbers) else None
-        return cls("any" if digits == "open" and "0" in chosen else digits, words=chosen)
-
-    def settled(self, others: Iterable[Outcomes]) -> Outcomes:
-        """Take the digits of other columns of the same table where the own ones are open."""
-        if self.digits != "open":
-            return self
-        sure = (other.digits for other in others if other.digits in ("points", "sides", "signs"))
-        return replace(self, digits=next(sure, "open"))
+        return cls(digits, words=meaning)
 
     def chosen(self, cell: object) -> bool:
         """Tell whether the user said what a cell means."""
@@ -201,59 +191,6 @@ class Outcomes:
         return points, by_name
 
 
-@dataclass(frozen=True, slots=True)
-class NameEvidence:
-    """Whether words that are also names of systems mean systems or sides.
-
-    ``clashes`` is a cell that means different winners as a name and as a word, None if none does.
-    """
-
-    clashes: str | None
-    for_names: bool
-    for_sides: bool
-
-    @classmethod
-    def of(cls, outcomes: Outcomes, battles: Iterable[tuple[Any, Any, Any]]) -> NameEvidence:
-        """Look through distinct (cell, left, right); a word outside its own pair is a side."""
-        rows = set(battles)
-        systems = {name for _, left, right in rows for name in (left, right) if name is not None}
-        clashes, for_names, for_sides = None, False, False
-        for cell, left, right in rows:
-            word, in_pair = outcomes.point(cell), cell in (left, right)
-            if outcomes.chosen(cell):
-                continue
-            for_names |= in_pair and word is None
-            like_a_name = cell in systems or len(str(cell)) == 1
-            for_sides |= like_a_name and not in_pair and word is not None
-            if in_pair and word is not None and word != (LEFT if cell == left else RIGHT):
-                clashes = min(str(cell), clashes or str(cell))
-        return cls(clashes, for_names, for_sides)
-
-    @property
-    def is_open(self) -> bool:
-        """Whether the data leave open which is meant, and it matters."""
-        return self.clashes is not None and self.for_names == self.for_sides
-
-    @property
-    def names(self) -> bool:
-        """Whether names are to be read as systems."""
-        return self.clashes is None or self.for_names
-
-    def beside(self, others: Iterable[NameEvidence]) -> NameEvidence:
-        """Add what other columns of the same table show."""
-        others = list(others)
-        for_names = any(other.for_names for other in others)
-        return NameEvidence(self.clashes, for_names, any(other.for_sides for other in others))
-
-    def question(self) -> str:
-        """Ask what is meant."""
-        return (
-            f"'{self.clashes}' is a system and a word for a side: "
-            f'words=["{NAMES}"] if verdicts name systems, words=["A", "B", "C"] if A is the left '
-            "one, B the right one and C a tie"
-        )
-
-
 class WordColumn(NamedTuple):
     """Outcomes in the words of one log, judge or annotator, and the systems of each cell."""
 
@@ -262,9 +199,31 @@ class WordColumn(NamedTuple):
     left: Sequence[str | None]
     right: Sequence[str | None]
 
-    def evidence(self, outcomes: Outcomes) -> NameEvidence:
-        """Return what the column shows of words that are also names."""
-        return NameEvidence.of(outcomes, zip(self.cells, self.left, self.right, strict=True))
+    @property
+    def names_systems(self) -> bool:
+        """Whether any cell is the name of a system."""
+        distinct = set(self.cells)
+        return not (distinct.isdisjoint(self.left) and distinct.isdisjoint(self.right))
+
+    def evidence(self, outcomes: Outcomes) -> tuple[str | None, bool, bool]:
+        """Return a cell that means different winners as a name and as a word, None if none does.
+
+        And whether cells can only be names, and whether some can only be words: those outside
+        their own pair.
+        """
+        rows = set(zip(self.cells, self.left, self.right, strict=True))
+        systems = {name for _, left, right in rows for name in (left, right) if name is not None}
+        clash, for_names, for_sides = None, False, False
+        for cell, left, right in rows:
+            word, in_pair = outcomes.point(cell), cell in (left, right)
+            if outcomes.chosen(cell):
+                continue
+            for_names |= in_pair and word is None
+            like_a_name = cell in systems or len(str(cell)) == 1
+            for_sides |= like_a_name and not in_pair and word is not None
+            if in_pair and word is not None and word != (LEFT if cell == left else RIGHT):
+                clash = min(str(cell), clash or str(cell))
+        return clash, for_names, for_sides
 
 
 def agreed(
@@ -276,48 +235,97 @@ def agreed(
         key: Outcomes.of(column.cells, column.name, () if by_name else words)
         for key, column in columns.items()
     }
-    outcomes = {key: column.settled(outcomes.values()) for key, column in outcomes.items()}
-    vague = [columns[key].name for key, column in outcomes.items() if column.digits == "open"]
-    if vague:
-        ask(f"column '{vague[0]}' {ASK_DIGITS}")
-    if by_name:
+    sure = [o.digits for o in outcomes.values() if o.digits in ("points", "sides", "signs")]
+    vague = [key for key, column in outcomes.items() if column.digits == "open"]
+    if vague and not sure:
+        ask(f"column '{columns[vague[0]].name}' {_ASK_DIGITS}")
+    outcomes |= {key: replace(outcomes[key], digits=[*sure, "open"][0]) for key in vague}
+    if by_name or not any(column.names_systems for column in columns.values()):
         return outcomes
     evidence = {key: column.evidence(outcomes[key]) for key, column in columns.items()}
-    for key, names in evidence.items():
-        shown = names.beside(evidence.values()) if names.is_open else names
-        if shown.is_open:
-            ask(f"column '{columns[key].name}': {shown.question()}")
-        outcomes[key] = replace(outcomes[key], names=shown.names)
+    anywhere = [any(shown[k] for shown in evidence.values()) for k in (1, 2)]
+    for key, (clash, *shown) in evidence.items():
+        for_names, for_sides = anywhere if shown[0] == shown[1] else shown
+        if clash is not None and for_names == for_sides:
+            ask(f"column '{columns[key].name}': '{clash}' {_ASK_NAMES}")
+        outcomes[key] = replace(outcomes[key], names=clash is None or for_names)
     return outcomes
 
 
-ASK_DIGITS = (
+_ASK_DIGITS = (
     'holds only 0 and 1: words=["1", "0"] if 0 says that the right one won, '
     'words=["1", "2", "0"] if it is a tie'
 )
+_ASK_NAMES = (
+    f'is a system and a word for a side: words=["{NAMES}"] if verdicts name systems, '
+    'words=["A", "B", "C"] if A is the left one, B the right one and C a tie'
+)
 
 
+# Orders of a pair: words may be about the outputs as shown, or about the columns.
+
+BY_SIDE, BY_COLUMN = "place", "column"  # what the user says of words of a swapped order
 SIDE_NOTE = (
     'verdicts of the swapped order: A is the output shown first (swapped="column": A is the left '
     "column)"
 )
 
 
-def swap_question(n_column: int, n_side: int, *, of_columns: bool = False) -> str | None:
+class OrderedPoints(NamedTuple):
+    """Points of the left side by cell, if words are about the columns of systems.
+
+    ``by_side`` are words of a swapped order for the output shown first or second, ``by_column``
+    those that name a column (``model_a``); names of systems are neither.
+    """
+
+    values: Floats
+    by_side: Bools
+    by_column: Bools
+
+    @classmethod
+    def of(cls, outcomes: Outcomes, words: WordColumn, mirrored: Bools) -> OrderedPoints:
+        """Read cells, of which those that are ``mirrored`` were shown the other way round."""
+        values, by_name = outcomes.points(*words[1:])
+        swapped = mirrored & ~by_name
+        by_column = np.zeros(len(values), dtype=bool)
+        for cell in np.flatnonzero(swapped).tolist():
+            by_column[cell] = _names_column(words.cells[cell])
+        return cls(values, swapped & ~by_column, swapped & by_column)
+
+    def read(self, swapped: str | None) -> Floats:
+        """Return points as the user, or else the words themselves, say what they are about."""
+        flipped = self.by_side | self.by_column if swapped == BY_SIDE else self.by_side
+        return (
+            self.values if swapped == BY_COLUMN else np.where(flipped, 1 - self.values, self.values)
+        )
+
+
+def swap_question(readings: Sequence[tuple[OrderedPoints, Floats]]) -> str | None:
     """Ask what A is in a swapped order, if the data contradict the usual reading; None if not.
 
-    Counts of verdicts of the swapped order that agree with the usual one, if A is the left column
-    and if it is the output shown first; words ``of_columns`` (``model_a``) usually name a column.
+    Each reading has points, and beside them those of the same output pair in the usual order. Words
+    for a column (``model_a``) usually are about that, others about the side shown.
     """
-    n, fewer = n_column + n_side, min(n_column, n_side)
-    against = n_side > n_column if of_columns else n_column > n_side
-    if not against or 2 * float(bdtr(fewer, n, 0.5)) >= _SURE:
-        return None
-    return (
-        f"verdicts of the swapped order agree with others in {n_column} of {n} pairs if A is the "
-        f"left column, in {n_side} if A is the output shown first: "
-        'swapped="column" or swapped="place" says which is meant'
-    )
+    for of_columns in (False, True):
+        n_column = n_side = 0
+        for points, usual in readings:
+            swapped = points.by_column if of_columns else points.by_side
+            decided = swapped & (np.abs(points.values - TIE) > 0) & (np.abs(usual - TIE) > 0)
+            same = (points.values > TIE) == (usual > TIE)
+            n_column += int((decided & same).sum())
+            n_side += int((decided & ~same).sum())
+        n, fewer = n_column + n_side, min(n_column, n_side)
+        against = n_side > n_column if of_columns else n_column > n_side
+        if against and 2 * float(bdtr(fewer, n, 0.5)) < _SURE:
+            return (
+                f"verdicts of the swapped order agree with others in {n_column} of {n} pairs if A "
+                f"is the left column, in {n_side} if A is the output shown first: "
+                'swapped="column" or swapped="place" says which is meant'
+            )
+    return None
+
+
+# Grades of single outputs.
 
 
 @dataclass(frozen=True, slots=True)
@@ -336,16 +344,14 @@ class Scale:
     def of(cls, people: Sequence[Sequence[object]], judges: Sequence[Sequence[object]]) -> Scale:
         """Find the scale that people used; a judge's further labels are categories, too."""
         counts = Counter(cell for cells in people for cell in cells if not is_gap(cell))
-        numbers = {x for cell in counts if (x := _number(cell)) is not None}
         n_words = sum(n for cell, n in counts.items() if _number(cell) is None)
         if n_words <= _SLIPS * counts.total():
-            return cls._of_numbers(numbers, judges)
+            return cls._of_numbers(_numbers(counts), judges)
         labels = [str(cell).strip() for cell in counts]
         small = {label.casefold() for label in labels}
         if small <= _FAILS | _PASSES:
             names = next((both for both in _BINARY if set(both) & small), ("fail", "pass"))
-            words = {**dict.fromkeys(_FAILS, 0), **dict.fromkeys(_PASSES, 1)}
-            return cls(names, (0.0, 1.0), words, ordered=True)
+            return cls(names, (0.0, 1.0), _binary_words(0, 1), ordered=True)
         return cls._of_labels(labels, judges)
 
     @classmethod
@@ -355,15 +361,12 @@ class Scale:
         binary = numbers <= {0.0, 1.0}
         levels = numbers | ({0.0, 1.0} if binary else set())
         for cells in judges:
-            further = {x for cell in set(cells) if (x := _number(cell)) is not None}
-            if _are_levels(levels | further):
-                levels |= further
+            if _are_levels(levels | _numbers(cells)):
+                levels |= _numbers(cells)
         ordered = sorted(levels)
         names = tuple(str(int(x)) if x.is_integer() else str(x) for x in ordered)
-        words: dict[str, int] = {}
-        if binary:  # a judge may say it in words
-            words = dict.fromkeys(_FAILS, ordered.index(0.0))
-            words |= dict.fromkeys(_PASSES, ordered.index(1.0))
+        # A judge may say in words what people say in noughts and ones.
+        words = _binary_words(ordered.index(0.0), ordered.index(1.0)) if binary else {}
         return cls(names, tuple(ordered), words, ordered=True)
 
     @classmethod
@@ -402,6 +405,10 @@ class Scale:
         if not fits:
             label = np.where(label == UNPARSED, UNPARSED, MISSING).astype(np.int32)
         return value, label
+
+
+def _binary_words(fail: int, passed: int) -> dict[str, int]:
+    return {**dict.fromkeys(_FAILS, fail), **dict.fromkeys(_PASSES, passed)}
 
 
 def _are_levels(numbers: set[float]) -> bool:
