@@ -89,6 +89,7 @@ class _Reader:
     shown: dict[tuple[str, str], set[frozenset[str]]] = field(default_factory=dict)
     documents: dict[tuple[str, ...], str] = field(default_factory=dict)
     counts: Counter[str] = field(default_factory=Counter)
+    n_screens: int = 0
 
     def evalset(self, lp: str | None) -> EvalSet:
         """Make the set; judgements without a score count where nobody gave any."""
@@ -120,6 +121,8 @@ class _Reader:
         if _NO_ITEM.match(first):
             return
         document, domain = self._document(number, names, items)
+        self.n_screens += 1
+        screen = str(self.n_screens)
         n_ratings = sum(len(answers) for answers in judged if isinstance(answers, dict))
         seconds = _seconds(entry) / max(n_ratings, 1)
         for k, (item, answers) in enumerate(zip(items, judged, strict=True)):
@@ -136,7 +139,7 @@ class _Reader:
             inner = Record(entry.view, entry.start, answers, f"{entry.place}annotation[{k}].")
             for rating in self._ratings(person, segment, item, inner):
                 tries = self.ratings.setdefault((person, segment, rating.system), [])
-                tries.append(rating._replace(seconds=seconds, unit=str(entry.start)))
+                tries.append(rating._replace(seconds=seconds, unit=screen))
 
     def _document(
         self, number: str, names: list[str | None], items: list[Record]
