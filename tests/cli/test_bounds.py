@@ -47,9 +47,8 @@ def _commands(group: click.Group, before: str = ""):
 
 
 def _is_number(option: click.Parameter) -> bool:
-    from steelyard.cli.params import Numbers
-
-    return isinstance(option, click.Option) and isinstance(option.type, (*NUMBER, Numbers))
+    numbers = isinstance(option.type, NUMBER) or option.type.name in ("X,Y,...", "M,N,...")
+    return isinstance(option, click.Option) and numbers
 
 
 NUMBERS = [

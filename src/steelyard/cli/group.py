@@ -5,8 +5,7 @@ from __future__ import annotations
 import re
 import shutil
 import textwrap
-from collections.abc import Callable, Iterable, Mapping, Sequence
-from functools import partial
+from collections.abc import Iterable, Mapping, Sequence
 from importlib import import_module
 from typing import Any
 
@@ -208,26 +207,18 @@ def _readable(record: tuple[str, str]) -> tuple[str, str]:
     return name, f"{text}{bracket}{bounds}"
 
 
-#: Makes a command of a function, with its help in parts.
-command: Callable[..., Callable[[Callable[..., Any]], Question]] = partial(
-    click.command, cls=Question
-)
-
-
 class LazyGroup(click.Group):
     """A group of commands; it lists those of other modules without importing them.
 
-    ``lazy`` holds, by name, where a command stands (``module:function``) and one line of help;
-    ``also`` other words that people try, with the command that they stand for; ``first`` what
-    newcomers should type, and what it shows.
+    ``lazy`` holds one line of help for each command of a module of its name; ``also`` other words
+    that people try, with the command that they stand for; ``first`` what newcomers should type,
+    and what it shows.
     """
-
-    command_class = Question
 
     def __init__(
         self,
         *,
-        lazy: Mapping[str, tuple[str, str]] | None = None,
+        lazy: Mapping[str, str] | None = None,
         also: Mapping[str, str] | None = None,
         first: Mapping[str, str] | None = None,
         **settings: Any,
@@ -240,8 +231,8 @@ class LazyGroup(click.Group):
 
     def about(self) -> dict[str, str]:
         """Return what each command does, in a line."""
-        lines = {name: line for name, (_, line) in self.lazy.items()}
-        return lines | {name: c.get_short_help_str(_WIDEST) for name, c in self.commands.items()}
+        short = {name: c.get_short_help_str(_WIDEST) for name, c in self.commands.items()}
+        return {**self.lazy, **short}
 
     def list_commands(self, ctx: click.Context) -> list[str]:  # noqa: ARG002
         """Name the commands."""
@@ -251,8 +242,8 @@ class LazyGroup(click.Group):
         """Return a command, which may have to be imported."""
         if cmd_name not in self.lazy:
             return super().get_command(ctx, cmd_name)
-        module, _, name = self.lazy[cmd_name][0].partition(":")
-        command: click.Command = getattr(import_module(module), name)
+        module = import_module(f"steelyard.cli.{cmd_name}")
+        command: click.Command = getattr(module, cmd_name)
         return command
 
     def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:

@@ -3,22 +3,13 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
-from functools import partial
 from pathlib import Path
 from typing import Any
 
+from steelyard.cli.engine import Answer, Call, command
 from steelyard.cli.flags import spoken
-from steelyard.cli.group import JUDGED, command
-from steelyard.cli.output import emit, shown_progress
-from steelyard.cli.params import (
-    InputOptions,
-    OutputOptions,
-    arguments,
-    as_object,
-    from_fields,
-    input_options,
-    output_options,
-)
+from steelyard.cli.group import JUDGED
+from steelyard.cli.params import InputOptions
 from steelyard.core.errors import UsageError
 from steelyard.core.options import Options, names, option
 from steelyard.core.provenance import origin
@@ -50,6 +41,11 @@ class _Files(Options):
 
 
 @command(
+    _Files,
+    ReportOptions,
+    InputOptions,
+    suffixes=("html", "htm"),
+    usual="steelyard-report.html",
     headings={
         "What to show": "score metrics explored title",
         "Beside scores": "ratings entities checked verdicts raters",
@@ -61,18 +57,7 @@ class _Files(Options):
         "steelyard report human.csv.gz metrics.csv.gz texts.jsonl --human mqm --out report.html",
     ),
 )
-@arguments()
-@as_object("beside", _Files)
-@from_fields(ReportOptions)
-@input_options
-@partial(output_options, suffixes=("html", "htm"), usual="steelyard-report.html")
-def report(
-    inputs: tuple[str, ...],
-    beside: _Files,
-    options: InputOptions,
-    output: OutputOptions,
-    **settings: Any,
-) -> None:
+def report(call: Call) -> Answer:
     """Write all that there is to say about a test set as one HTML file.
 
     INPUT is a table, an mt-metrics-eval folder (with --lp) or a native file; several are joined.
@@ -81,30 +66,27 @@ def report(
     from steelyard.report import explorer
     from steelyard.report.page import Extras, write_report
 
-    assert output.out is not None  # it has a default
-    es = options.load(inputs)
+    beside, reading, output = call.take(_Files), call.reading, call.output
+    es = reading.load(call.inputs)
     for path in beside.ratings:
         es = explorer.with_ratings(es, path)
     further = Extras(judges=_judges(beside))
     if beside.entities is not None:
-        mistakes = explorer.read_mistakes(beside.entities, es)
-        further = replace(further, mistakes=mistakes)
-    with shown_progress("making the report", output):
-        page = write_report(
-            es, options.human, ReportOptions(**settings), further, output.seed, spoken
-        )
-    page.save(output.out)
-    words = page.words()
+        further = replace(further, mistakes=explorer.read_mistakes(beside.entities, es))
+    with call.progress("making the report"):
+        asked = call.take(ReportOptions)
+        page = write_report(es, reading.human, asked, further, output.seed, spoken)
     result = {"warnings": page.warnings, **origin(page.provenance)}
     if output.json:
         result = {"out": str(output.out), **page.to_dict()}
-    emit(
-        result,
-        [one.table() for one in (page.comparison, page.meta) if one is not None],
-        replace(output, out=None),
-        words=words.brief() or ["The page shows texts: there is no score to compare systems by."],
-        shown=[],
-        wrote=[f"{output.out}: open it in a browser"],
+
+    def save(path: Path) -> str:
+        page.save(path)
+        return f"{path}: open it in a browser"
+
+    nothing = "The page shows texts: there is no score to compare systems by."
+    return Answer(
+        result=result, words=page.words().brief() or [nothing], writes=[(output.out, save)]
     )
 
 

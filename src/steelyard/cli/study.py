@@ -7,25 +7,22 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
-from functools import partial
 from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 import click
 
-from steelyard.cli.group import JUDGED, RATINGS, SCORES, LazyGroup, command
-from steelyard.cli.output import emit, progress_of, wants_figure, workers_with_progress
+from steelyard.cli.engine import Answer, Call, command, given
+from steelyard.cli.group import JUDGED, RATINGS, SCORES, LazyGroup
+from steelyard.cli.output import progress_of, wants_figure
 from steelyard.cli.params import (
-    Finite,
+    FIGURES,
+    FINITE,
+    NAMES,
+    SUFFIXES,
+    DetailsOptions,
     InputOptions,
-    Names,
-    OutputOptions,
-    arguments,
-    details_option,
-    figure_options,
-    from_fields,
-    given,
-    input_options,
+    options_of,
 )
 from steelyard.core.errors import UsageError
 from steelyard.core.text import all_of
@@ -35,35 +32,15 @@ if TYPE_CHECKING:
     from steelyard.data.evalset import EvalSet
     from steelyard.studies.study import Study
 
-Decorator = Callable[[Any], Any]
-Settings = dict[str, Any]
+How = dict[str, Any]  # what every study function takes: rng, and workers or progress
 _ROWS = 20  # of a table after the first that is printed without --details
 
-_BY = click.option("--by", type=Names(), default=",".join(asked.META), show_default=True,
+_BY = click.Option(["--by"], type=NAMES, default=",".join(asked.META), show_default=True,
                    help="Meta-metrics, as for steelyard meta.")  # fmt: skip
-_EACH = click.option("--each", metavar="COLUMN", help="One set for every value of this column.")
-_PLOT = click.option(
-    "--plot", type=Names(), help="Curves that a figure shows, by name; all by default."
+_EACH = click.Option(["--each"], metavar="COLUMN", help="One set for every value of this column.")
+_PLOT = click.Option(
+    ["--plot"], type=NAMES, help="Curves that a figure shows, by name; all by default."
 )
-
-
-@dataclass(frozen=True)
-class _Call:
-    """What a command was called with; ``how`` is what every study function takes."""
-
-    inputs: tuple[str, ...]
-    options: InputOptions
-    settings: Settings
-    how: Settings
-
-    def function(self, name: str) -> Callable[..., Study]:
-        """Load a function of the studies."""
-        made: Callable[..., Study] = getattr(import_module("steelyard.studies"), name)
-        return made
-
-    def load(self, unit: str = "segment") -> EvalSet:
-        """Load the inputs, a column that is the unit as documents."""
-        return self.options.by_unit(unit).load(self.inputs)
 
 
 @dataclass(frozen=True)
@@ -72,8 +49,8 @@ class _Entry:
 
     short: str  # the line of the group's help
     help: str
-    run: Callable[[_Call], Study]
-    options: Sequence[Decorator]
+    run: Callable[[Call, How], Study]
+    options: Sequence[Any]
     examples: tuple[str, ...]
     shape: str = JUDGED
     inputs: str = "INPUT..."  # the argument; in brackets where it may be left out
@@ -82,66 +59,74 @@ class _Entry:
     workers: bool = False
 
 
-def _of_metrics(function: str, cls: type[asked.MetaStudyOptions]) -> Callable[[_Call], Study]:
+def _function(name: str) -> Callable[..., Study]:
+    """Load a function of the studies."""
+    made: Callable[..., Study] = getattr(import_module("steelyard.studies"), name)
+    return made
+
+
+def _load(call: Call, unit: str = "segment") -> EvalSet:
+    """Load the inputs, a column that is the unit as documents."""
+    return call.reading.by_unit(unit).load(call.inputs)
+
+
+def _of_metrics(function: str, cls: type[asked.MetaStudyOptions]) -> Callable[[Call, How], Study]:
     """Return how a study of meta-evaluations runs."""
 
-    def run(call: _Call) -> Study:
-        by = call.settings.pop("by")
-        es = call.load()
-        study = call.function(function)
-        return study(es, call.options.human, by=by, options=cls(**call.settings), **call.how)
+    def run(call: Call, how: How) -> Study:
+        study, human = _function(function), call.reading.human
+        by = call.settings["by"]
+        return study(_load(call), human, by=by, options=call.take(cls), **how)
 
     return run
 
 
-def _each_set(call: _Call, column: str) -> dict[str, EvalSet]:
+def _each_set(call: Call, column: str, reading: InputOptions) -> dict[str, EvalSet]:
     """Load a set for every value of a column."""
     from steelyard.formats.load import column_values
 
     sets = {}
     for value in column_values(*call.inputs, column=column):
-        where = (*call.options.where, (column, value))
-        es = replace(call.options, where=where).load(call.inputs)
+        es = replace(reading, where=(*reading.where, (column, value))).load(call.inputs)
         files = (replace(file, chosen=(*file.chosen, ("each", column))) for file in es.inputs)
         sets[value] = replace(es, inputs=tuple(files))
     return sets
 
 
-def _worth(call: _Call) -> Study:
+def _worth(call: Call, how: How) -> Study:
     from steelyard.formats.load import systems_by
     from steelyard.studies.worth import difference_worth, read_pair_pvalues
 
-    each, path = call.settings.pop("each"), call.settings.pop("pvalues")
-    how = asked.WorthOptions(**call.settings)
-    options = call.options.by_unit(how.unit)
+    each, path = call.settings["each"], call.settings["pvalues"]
+    options = call.take(asked.WorthOptions)
+    reading = call.reading.by_unit(options.unit)
     groups = None if each is None else systems_by(*call.inputs, column=each)
     if each is None or groups is not None:  # systems of one campaign each need one load
         skipped = () if each is None else (each,)
-        sets: Any = [replace(options, ignore=(*options.ignore, *skipped)).load(call.inputs)]
+        sets: Any = [replace(reading, ignore=(*reading.ignore, *skipped)).load(call.inputs)]
     else:
-        by_value = _each_set(replace(call, options=options), each)
+        by_value = _each_set(call, each, reading)
         sets = [replace(es, name=name) for name, es in sorted(by_value.items())]
     pvalues = None if path is None else read_pair_pvalues(path)
-    return difference_worth(
-        sets, call.options.human, options=how, groups=groups, pvalues=pvalues, **call.how
-    )
+    human = reading.human
+    return difference_worth(sets, human, options=options, groups=groups, pvalues=pvalues, **how)
 
 
-def _ties(call: _Call) -> Study:
-    path = call.settings.pop("pairs")
+def _ties(call: Call, how: How) -> Study:
+    path = call.settings["pairs"]
     if not call.settings["matrices"]:
         del call.settings["matrices"]
-    how = asked.TiesOptions(**call.settings)
+    options = call.take(asked.TiesOptions)
     files: tuple[Any, ...] = ()
     if path is None:
-        data: Any = call.load(how.unit)
+        data: Any = _load(call, options.unit)
     else:
-        data, files = _decided(path, call, how)
-    study = call.function("vary_ties")
-    return study(data, call.options.human, options=how, inputs=files, **call.how)
+        data, files = _decided(path, call, options)
+    study = _function("vary_ties")
+    return study(data, call.reading.human, options=options, inputs=files, **how)
 
 
-def _decided(path: str, call: _Call, how: asked.TiesOptions) -> tuple[Any, Any]:
+def _decided(path: str, call: Call, asked: asked.TiesOptions) -> tuple[Any, Any]:
     """Read a list of pairs that people decided, with texts and scores of metrics."""
     from steelyard.data.judgements import BattleLog
     from steelyard.data.selection import chosen_metrics
@@ -149,7 +134,7 @@ def _decided(path: str, call: _Call, how: asked.TiesOptions) -> tuple[Any, Any]:
     from steelyard.human.options import HumanOptions
     from steelyard.human.run import read_inputs
 
-    options = call.options
+    options = call.reading
     if options.human is not None:
         raise UsageError("--pairs and --human: expected one of them")
     human = HumanOptions(protocol="darr", where=options.where, ignore=options.ignore, lp=options.lp)
@@ -158,37 +143,36 @@ def _decided(path: str, call: _Call, how: asked.TiesOptions) -> tuple[Any, Any]:
         raise UsageError(f"--pairs {path}: expected columns better and worse, and one INPUT more")
     es = read.scores
     names = tuple(name for name in es.scores if es[name].has_segments)
-    names = tuple(chosen_metrics(es, how.metrics)) if how.metrics else names
+    names = tuple(chosen_metrics(es, asked.metrics)) if asked.metrics else names
     return pairs_of_battles(read.judgements, es, names), read.files
 
 
-def _disagreement(call: _Call) -> Study:
+def _disagreement(call: Call, how: How) -> Study:
     each = call.settings.pop("each")
-    sets = _each_set(call, each) if each else call.load()
-    return call.function("disagree")(sets, **call.settings, **call.how)
+    sets = _each_set(call, each, call.reading) if each else _load(call)
+    return _function("disagree")(sets, **call.settings, **how)
 
 
-def _simulation(call: _Call) -> Study:
-    return call.function("simulate")(asked.Design(**call.settings), **call.how)
+def _simulation(call: Call, how: How) -> Study:
+    return _function("simulate")(call.take(asked.Design), **how)
 
 
-def _ranking_rule(call: _Call) -> Study:
-    options = call.options
-    keep = {"where": options.where, "columns": options.columns, "ignore": options.ignore,
-            "lp": options.lp, "format": options.format, "human": options.human}  # fmt: skip
-    study = call.function("study_ranking_rule")
-    return study(call.inputs, options=asked.RankingRuleOptions(**call.settings), **keep, **call.how)
+def _ranking_rule(call: Call, how: How) -> Study:
+    names = ("where", "columns", "ignore", "lp", "format", "human")
+    keep = {name: getattr(call.reading, name) for name in names}
+    options = call.take(asked.RankingRuleOptions)
+    return _function("study_ranking_rule")(call.inputs, options=options, **keep, **how)
 
 
-def _threshold(call: _Call) -> Study:
+def _threshold(call: Call, how: How) -> Study:
     from steelyard.studies.threshold import read_ratings, study_threshold
 
-    how = asked.ThresholdOptions(**call.settings)
-    read = read_ratings(call.inputs, call.options, how)
-    return study_threshold(read, call.options.human, options=how, rng=call.how["rng"])
+    options = call.take(asked.ThresholdOptions)
+    read = read_ratings(call.inputs, call.reading, options)
+    return study_threshold(read, call.reading.human, options=options, rng=how["rng"])
 
 
-def _power(call: _Call) -> Study:
+def _power(call: Call, how: How) -> Study:
     settings = {name: value for name, value in call.settings.items() if value is not None}
     if not settings.get("tests"):
         settings.pop("tests", None)
@@ -196,10 +180,10 @@ def _power(call: _Call) -> Study:
         if call.inputs:
             raise UsageError("--effect does without a pilot: expected no INPUT")
         usual = {k: settings[k] for k in ("alpha", "target", "sizes", "tests") if k in settings}
-        return call.function("power_of_effect")(settings["effect"], **usual)
+        return _function("power_of_effect")(settings["effect"], **usual)
     if not call.inputs:
         raise UsageError("expected a pilot (INPUT) or --effect")
-    es = call.load(settings["unit"])
+    es = _load(call, settings["unit"])
     if not given("unit"):
         del settings["unit"]  # what is usual differs for systems and metrics
     score, pair = settings.get("score"), settings.get("pair", ())
@@ -207,19 +191,19 @@ def _power(call: _Call) -> Study:
         if score is None or len(pair) != 2:
             raise UsageError("expected --score NAME and --pair A,B together")
         tests = asked.TestPowerOptions.of(settings)
-        return call.function("power_of_test")(es, score, pair, options=tests, **call.how)
+        return _function("power_of_test")(es, score, pair, options=tests, **how)
     metrics = asked.MetricPowerOptions.of(settings)
-    study = call.function("power_of_metrics")
-    return study(es, call.options.human, by=settings["by"], options=metrics, **call.how)
+    study = _function("power_of_metrics")
+    return study(es, call.reading.human, by=settings["by"], options=metrics, **how)
 
 
-_FILE: Settings = {"type": click.Path(dir_okay=False), "metavar": "FILE"}
+_FILE = click.Path(dir_okay=False)
 STUDIES = {
     "systems": _Entry(
         "Would metrics rank alike with fewer systems?",
         "Drop systems, and see how well values and ranks of the metrics survive.",
         _of_metrics("ablate_systems", asked.SystemsOptions),
-        (_BY, from_fields(asked.SystemsOptions)),
+        (_BY, options_of(asked.SystemsOptions)),
         (
             "steelyard study systems scores.csv --human mqm",
             "steelyard study systems scores.csv --human mqm --by spa,pa,pearson --out systems.svg",
@@ -231,7 +215,7 @@ STUDIES = {
         "Find how wide intervals of metrics' values are, by number of segments.\n\n"
         "Without --metrics, of the two metrics that are best by the first meta-metric.",
         _of_metrics("ablate_segments", asked.SegmentsOptions),
-        (_BY, from_fields(asked.SegmentsOptions)),
+        (_BY, options_of(asked.SegmentsOptions)),
         (
             "steelyard study segments scores.csv --human mqm",
             "steelyard study segments scores.csv --human mqm --metrics chrF --sizes 50,500",
@@ -242,7 +226,7 @@ STUDIES = {
         "Which meta-metric separates metrics?",
         "Count distinct values, significant comparisons and clusters under each meta-metric.",
         _of_metrics("count_distinct", asked.DistinctOptions),
-        (_BY, from_fields(asked.DistinctOptions)),
+        (_BY, options_of(asked.DistinctOptions)),
         (
             "steelyard study distinct scores.csv --human mqm",
             "steelyard study distinct scores.csv --human mqm --by spa,pa,pearson",
@@ -258,11 +242,12 @@ STUDIES = {
         "other.",
         _worth,
         (
-            from_fields(asked.WorthOptions, "metrics", "at"),
+            options_of(asked.WorthOptions, "metrics", "at"),
             _EACH,
-            click.option("--p-values", "pvalues", **_FILE, help="People's p-values of pairs "
-                         "(columns a, b, p), where there are no segments to test."),
-            from_fields(asked.WorthOptions, "alpha", "unit", "draws"),
+            click.Option(["--p-values", "pvalues"], type=_FILE, metavar="FILE",
+                         help="People's p-values of pairs (columns a, b, p), where there are no "
+                         "segments to test."),
+            options_of(asked.WorthOptions, "alpha", "unit", "draws"),
         ),
         (
             "steelyard study worth scores.csv --human mqm --metrics chrF --at 0.5,1",
@@ -277,15 +262,15 @@ STUDIES = {
         "tie is worth by each Kendall matrix; with intervals, and tests of the metrics.",
         _ties,
         (
-            from_fields(asked.TiesOptions, "metrics"),
-            click.option("--matrices", type=Names(), help="Kendall variants, the first of which "
+            options_of(asked.TiesOptions, "metrics"),
+            click.Option(["--matrices"], type=NAMES, help="Kendall variants, the first of which "
                          "others are compared with; by default those of the paper, tau-eq and "
                          "acc-eq."),
-            from_fields(asked.TiesOptions, "thresholds", "threshold", "metric_thresholds",
+            options_of(asked.TiesOptions, "thresholds", "threshold", "metric_thresholds",
                         "identical_ties", "unit", "n_bootstrap", "n_resamples", "alternative",
                         "alpha", "correction"),
-            click.option("--pairs", **_FILE, help="Pairs that people decided (columns better, "
-                         "worse), instead of --human."),
+            click.Option(["--pairs"], type=_FILE, metavar="FILE", help="Pairs that people decided "
+                         "(columns better, worse), instead of --human."),
         ),
         (
             "steelyard study ties scores.csv --human da --metric-thresholds 0,0.1",
@@ -300,9 +285,9 @@ STUDIES = {
         "segments; and which tests find the same differences.",
         _disagreement,
         (
-            click.option("--score", "scores", type=Names(), help="Only these scores."),
+            click.Option(["--score", "scores"], type=NAMES, help="Only these scores."),
             _EACH,
-            from_fields(asked.DisagreementOptions, "by", "top", "sizes", "draws", "ties",
+            options_of(asked.DisagreementOptions, "by", "top", "sizes", "draws", "ties",
                         "tolerance", "prior", "orders", "tests", "alpha"),
         ),
         (
@@ -319,7 +304,7 @@ STUDIES = {
         "Mean, median and Bradley-Terry are judged by Kendall's tau, as in Figure 3 of the "
         "paired-evaluation paper; Elo and TrueSkill, too, if --by names them.",
         _simulation,
-        (from_fields(asked.Design),),
+        (options_of(asked.Design),),
         (
             "steelyard study simulation --repeats 100 --out curves.csv",
             "steelyard study simulation --by mean,median,bt,elo,trueskill",
@@ -336,17 +321,17 @@ STUDIES = {
         "from an assumption (--effect).",
         _power,
         (
-            click.option("--pair", type=Names(), help="Two systems of a pilot, by --score."),
-            click.option("--score", metavar="NAME", help="The score of the systems of --pair."),
+            click.Option(["--pair"], type=NAMES, help="Two systems of a pilot, by --score."),
+            click.Option(["--score"], metavar="NAME", help="The score of the systems of --pair."),
             _BY,
-            from_fields(asked.MetricPowerOptions, "metrics"),
-            click.option("--effect", type=Finite(), metavar="X", help="Without a pilot: mean "
+            options_of(asked.MetricPowerOptions, "metrics"),
+            click.Option(["--effect"], type=FINITE, metavar="X", help="Without a pilot: mean "
                          "difference of two systems in standard deviations of differences."),
-            click.option("--tests", type=Names(), help="Tests: t permutation sign."),
-            from_fields(asked.PowerOptions, "unit", "difference", "sizes"),
-            click.option("--draws", type=click.IntRange(min=10), default=1000, show_default=True,
+            click.Option(["--tests"], type=NAMES, help="Tests: t permutation sign."),
+            options_of(asked.PowerOptions, "unit", "difference", "sizes"),
+            click.Option(["--draws"], type=click.IntRange(min=10), default=1000, show_default=True,
                          metavar="N", help="Draws of each size."),
-            from_fields(asked.PowerOptions, "alpha", "target"),
+            options_of(asked.PowerOptions, "alpha", "target"),
         ),
         (
             "steelyard study power scores.csv --score chrF --pair A,B",
@@ -362,7 +347,7 @@ STUDIES = {
         "Simulate how often WMT26's rule, and ours, separate two equal systems.\n\n"
         "LOG is a pearmut log of contrastive ESA, or any ratings with documents.",
         _ranking_rule,
-        (from_fields(asked.RankingRuleOptions),),
+        (options_of(asked.RankingRuleOptions),),
         (
             "steelyard study ranking-rule ratings.csv texts.jsonl",
             "steelyard study ranking-rule ratings.csv texts.jsonl --draws 50",
@@ -377,7 +362,7 @@ STUDIES = {
         "RATINGS are raw ratings, with repeats or several raters, and texts that show identical "
         "outputs; or scores (--human) with texts.",
         _threshold,
-        (from_fields(asked.ThresholdOptions),),
+        (options_of(asked.ThresholdOptions),),
         (
             "steelyard study threshold ratings.csv",
             "steelyard study threshold scores.csv texts.jsonl --human esa",
@@ -391,47 +376,45 @@ STUDIES = {
 def _made(name: str) -> click.Command:
     """Make the command of a study."""
     entry = STUDIES[name]
+    required = bool(entry.inputs) and not entry.inputs.startswith("[")
 
-    def run(output: OutputOptions, *, details: bool, **settings: Any) -> None:
-        inputs, options = settings.pop("inputs", ()), settings.pop("options", InputOptions())
-        plot = settings.pop("plot", None)
-        if entry.inputs and not entry.inputs.startswith("["):
-            wants_figure(output)
-        call = _Call(inputs, options, settings, {"rng": output.seed})
+    def run(call: Call) -> Answer:
+        wants_figure(call.output)  # which refuses at once what can't be drawn
+        plot, details = call.settings.pop("plot", None), call.settings.pop("details")
+        how = {"rng": call.output.seed}
         if entry.workers:
-            with workers_with_progress(entry.progress, output) as shown:
-                study = entry.run(replace(call, how=call.how | {"workers": shown}))
+            with call.workers(entry.progress) as workers:
+                study = entry.run(call, how | {"workers": workers})
         elif entry.progress:
-            with progress_of(entry.progress, output) as progress:
-                study = entry.run(replace(call, how=call.how | {"progress": progress}))
+            with progress_of(entry.progress, call.output) as progress:
+                study = entry.run(call, how | {"progress": progress})
         else:
-            study = entry.run(call)
-        _emit(study, plot, output, details=details)
+            study = entry.run(call, how)
+        return _answer(study, plot, call, details=details)
 
-    argument = arguments(entry.inputs, required=not entry.inputs.startswith("["))
-    decorators: list[Decorator] = [
-        *([argument] if entry.inputs else []),
+    return command(
         *entry.options,
         *([_PLOT] if entry.plots else []),
-        details_option,
-        *([input_options] if entry.inputs else []),
-        partial(figure_options, splits=entry.workers),
-    ]
-    decorated: Any = run
-    for decorator in reversed(decorators):
-        decorated = decorator(decorated)
-    return command(name, shape=entry.shape, examples=entry.examples, help=entry.help)(decorated)
+        DetailsOptions,
+        *([InputOptions] if entry.inputs else []),
+        inputs=entry.inputs,
+        required=required,
+        suffixes=(*SUFFIXES, *FIGURES),
+        splits=entry.workers,
+        name=name,
+        help=entry.help,
+        shape=entry.shape,
+        examples=entry.examples,
+    )(run)
 
 
-def _emit(
-    study: Study, plot: tuple[str, ...] | None, output: OutputOptions, *, details: bool
-) -> None:
-    """Print and write a study; a figure has the chosen curves."""
+def _answer(study: Study, plot: tuple[str, ...] | None, call: Call, *, details: bool) -> Answer:
+    """Show a study; a figure has the chosen curves."""
     from steelyard.human.results import brief_pairs
 
     curves = study.curves if plot is None else [study.curve(name) for name in plot]
 
-    def draw() -> Any:
+    def draw(_: str) -> Any:
         from steelyard.report.figures.curves import draw_curves
 
         return draw_curves(curves)
@@ -445,7 +428,9 @@ def _emit(
         else:
             shown.append(brief_pairs(table, "--json") if name == "identical" else table)
     shown += [f"Not shown: {all_of(hidden)} (--details prints all tables)."] if hidden else []
-    emit(study, list(study.parts.values()), output, draw=draw, shown=shown)
+    figures = ["curves"] if call.out(FIGURES) else []
+    every = list(study.parts.values())
+    return Answer(result=study, tables=every, shown=shown, figures=figures, draw=draw)
 
 
 class _Studies(LazyGroup):
@@ -457,10 +442,8 @@ class _Studies(LazyGroup):
         return _made(cmd_name) if cmd_name in STUDIES else None
 
 
-@click.group(
-    cls=_Studies,
-    lazy={name: ("", entry.short) for name, entry in STUDIES.items()},
-    context_settings={"help_option_names": ["-h", "--help"]},
+study = _Studies(
+    name="study",
+    help="See whether a verdict survives other data and other rankings.",
+    lazy={name: entry.short for name, entry in STUDIES.items()},
 )
-def study() -> None:
-    """See whether a verdict survives other data and other rankings."""
