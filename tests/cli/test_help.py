@@ -161,7 +161,7 @@ def test_a_report_has_a_name_without_being_given_one(tmp_path, monkeypatch, caps
 
 
 def test_long_examples_can_be_pasted():
-    example = "steelyard score --src src.de new.en --command 'my-metric {src} {out}' --jobs 2"
+    example = "steelyard score --src src.de new.en --command 'mine=my-metric {src} {out}' --jobs 2"
     lines = group.pasted(example, 44)
     assert max(map(len, lines)) <= 44
     assert shlex.split("\n".join(lines).replace("\\\n", " ")) == shlex.split(example)

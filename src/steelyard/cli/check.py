@@ -6,9 +6,9 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from steelyard.cli.engine import Answer, Call, command
-from steelyard.cli.params import SUFFIXES, TABLES
+from steelyard.cli.params import SUFFIXES, TABLES, output_file, path, texts
 from steelyard.core.errors import UsageError
-from steelyard.core.options import Options, choice, option, text
+from steelyard.core.options import Options, choice, text
 from steelyard.formats import files
 
 _LEVELS = ("low", "medium", "high")
@@ -26,28 +26,21 @@ class CheckOptions(Options):
 
     src_lang: str | None = text(None, "Language of the source, as de.", metavar="CODE")
     tgt_lang: str | None = text(None, "Language of the translation, as en.", metavar="CODE")
-    glossary: tuple[str, ...] = option(
-        "texts", (), "Terms: CSV, TSV or TBX (repeatable).", metavar="FILE"
-    )
-    kb: Path | None = option(
-        "path", None, "Knowledge base for names; by default the embedded one.", metavar="DIR"
-    )
+    glossary: tuple[str, ...] = texts("Terms: CSV, TSV or TBX (repeatable).", metavar="FILE")
+    kb: Path | None = path("Knowledge base for names; by default the embedded one.", metavar="DIR")
     min_confidence: str = choice("low", _LEVELS, "Show findings from this confidence on.")
     fail_on: str | None = choice(
         None, _LEVELS, "Exit code 3 if there is a finding of this confidence or a higher one."
     )
-    annotate: Path | None = option(
-        "output",
-        None,
-        "Write a copy of an XLIFF or PO file with findings as notes.",
-        metavar="FILE",
+    annotate: Path | None = output_file(
+        "Write a copy of an XLIFF or PO file with findings as notes."
     )
 
 
 @command(
     CheckOptions,
-    suffixes=tuple(dict.fromkeys((*SUFFIXES, *TABLES, "sarif"))),
-    seeded=False,
+    suffixes=(*SUFFIXES, *TABLES, "sarif"),
+    hidden="seed jobs",
     shape=_PAIR,
     examples=(
         "steelyard check src.de new.en",

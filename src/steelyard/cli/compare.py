@@ -8,20 +8,10 @@ from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from steelyard.cli.engine import (
-    READING,
-    Answer,
-    Call,
-    command,
-    given,
-    typed_names,
-    typed_option,
-    without_part,
-)
+from steelyard.cli.engine import READING, Answer, Call, command, typed_names, typed_option
 from steelyard.cli.flags import spoken
 from steelyard.cli.group import BATTLES, SCORES
-from steelyard.cli.output import plot_option
-from steelyard.cli.params import FIGURES, SUFFIXES, DetailsOptions, InputOptions, TextOptions
+from steelyard.cli.params import DetailsOptions, InputOptions, TextOptions
 from steelyard.comparison.options import (
     AUTORANK,
     TESTS,
@@ -83,12 +73,11 @@ class _Request(Options):
     _Request,
     CompareOptions,
     DetailsOptions,
-    plot_option(PLOTS, f"; with --pair: {' '.join(PAIR_PLOTS)}"),
     TextOptions,
     InputOptions,
     BattleOptions,
     required=False,
-    suffixes=(*SUFFIXES, *FIGURES),
+    plots=f"{' '.join(PLOTS)}; with --pair: {' '.join(PAIR_PLOTS)}",
     headings={
         "What to compare": "score pair slices pass_k",
         "Ranking": "by autorank ties tolerance prior orders k trueskill_beta trueskill_tau "
@@ -119,7 +108,7 @@ def compare(call: Call) -> Answer:
 
     texts, settings, inputs = call.take(TextOptions), call.settings, call.inputs
     log, es, pair, runs = settings["battles"], None, settings["pair"], []
-    if log is None and len(inputs) == 1 and any(map(given, _OUTCOMES)):
+    if log is None and len(inputs) == 1 and call.given(*_OUTCOMES):
         (log,), inputs = inputs, ()
     if log is None:
         for option in _SIDES:
@@ -136,7 +125,7 @@ def compare(call: Call) -> Answer:
         if es is None:
             result, then = _of_log(call, log or inputs)
         else:
-            two = pair or (None if call.output.as_json else _only_two(es, settings))
+            two = pair or (None if call.output.as_json else _only_two(call, es))
             result, then = _of_scores(call, es, two)
             _ = result.warnings  # tests are made when they are first asked for
     tables, shown = [result.table()], result.pieces()
@@ -225,12 +214,12 @@ def _scores(es: EvalSet, settings: dict[str, Any]) -> tuple[str, ...]:
     return settings["score"] or every
 
 
-def _only_two(es: EvalSet, settings: dict[str, Any]) -> tuple[str, ...] | None:
+def _only_two(call: Call, es: EvalSet) -> tuple[str, ...] | None:
     """Return the systems, the better one first, if these are two and no ranking is asked for."""
     from steelyard.stats.arrays import row_means
 
-    names = _scores(es, settings)
-    if es.n_systems != 2 or not names or any(map(given, _OF_RANKINGS)):
+    names = _scores(es, call.settings)
+    if es.n_systems != 2 or not names or call.given(*_OF_RANKINGS):
         return None
     first, second = row_means(es[names[0]].oriented)
     return es.systems[::-1] if second > first else es.systems
@@ -252,11 +241,11 @@ def _of_scores(call: Call, es: EvalSet, pair: tuple[str, ...] | None) -> _Compar
     options = CompareOptions.of(settings | {"tests": tests})
     if options.by == (AUTORANK,):
         together = run.rank_together(es, settings["score"] or es.metrics, options, seed)
-        return _ranked(call, together, without_part(_NOT_OF_SEVERAL, "AutoRank"))
-    if given("autorank"):
+        return _ranked(call, together, call.without(_NOT_OF_SEVERAL, "AutoRank"))
+    if call.given("autorank"):
         raise UsageError("--autorank is a form of --by autorank")
     for option in ("scale", *_OUTCOMES):
-        if given(option):
+        if call.given(option):
             raise UsageError(f"--{option} is of battles, not of scores")
     if len(names) > 1:
         return run.compare_each(es, names, options, seed), partial(_by_one, call, names[0])
@@ -272,14 +261,14 @@ def _card(call: Call, es: EvalSet, pair: tuple[str, ...], names: Sequence[str]) 
     if settings["by"] == (AUTORANK,):
         raise UsageError("--by autorank has no decision card: --pair is of one --score")
     chosen = {name: settings[name] for name in ("alpha", "unit", "slices")}
-    if given("n_bootstrap"):
+    if call.given("n_bootstrap"):
         chosen["n_bootstrap"] = settings["n_bootstrap"]
     options, two = CardOptions(human=call.reading.human, **chosen), (pair[0], pair[1])
     if len(names) > 1:
         cards = {name: decide(es, two, name, options=options, rng=seed) for name in names}
         return ByScore.of(cards), partial(_by_one, call, names[0])
     card = decide(es, two, names[0] if names else None, options=options, rng=seed)
-    unused = without_part(_NOT_ON_THE_CARD, "the decision card")
+    unused = call.without(_NOT_ON_THE_CARD, "the decision card")
     if settings["intervals"] is None:
         unused += ("--intervals none is ignored in the decision card",)
     return replace(card, warnings=(*card.warnings, *unused)), partial(_page, call, es)
@@ -293,11 +282,11 @@ def _of_log(call: Call, log: str | tuple[str, ...]) -> _Compared:
     if settings["tests"] not in (None, ("sign",)):
         raise UsageError("--battles LOG: pairs are tested by --tests sign only")
     for option in ("score", "pair", "slices", "tolerance"):
-        if given(option):
+        if call.given(option):
             instead = "; --pairwise shows every pair of a log" if option == "pair" else ""
             raise UsageError(f"--{option} applies to scores, not to a log of battles{instead}")
     # What is usual differs for logs.
-    unusual = {name for name in ("by", "orders") if not given(name)}
+    unusual = {name for name in ("by", "orders") if not call.given(name)}
     chosen = {name: x for name, x in settings.items() if name not in (*unusual, "tolerance")}
     chosen |= {"where": reading.where, "ignore": reading.ignore, "format": reading.format}
     for role, column in reading.columns:
@@ -305,7 +294,7 @@ def _of_log(call: Call, log: str | tuple[str, ...]) -> _Compared:
             raise UsageError(f"--columns {role}={column}: a log of battles has no {role}")
         if role in _SIDES:
             chosen[role] = chosen[role] or column
-        elif not given("unit"):
+        elif not call.given("unit"):
             chosen[role] = column
     return _ranked(call, compare_log(log, BattleOptions.of(chosen), call.output.seed))
 
@@ -337,7 +326,7 @@ def _page(call: Call, es: EvalSet) -> str | None:
     """Propose a report, where the inputs are what it reads."""
     from steelyard.formats import plaintext
 
-    texts = any(given(name) for name in TextOptions.__dataclass_fields__)
+    texts = call.given(*TextOptions.__dataclass_fields__)
     plain = {plaintext.TEXTS, plaintext.SCORES}
     if texts or not plain.isdisjoint(each.format for each in es.inputs):
         return None

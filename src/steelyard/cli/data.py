@@ -12,7 +12,7 @@ import click
 from steelyard.cli.engine import READING, Answer, Call, command, typed, typed_names, typed_option
 from steelyard.cli.flags import spoken
 from steelyard.cli.group import ANY, JUDGED, LazyGroup
-from steelyard.cli.output import facts_table, progress_of
+from steelyard.cli.output import facts_table
 from steelyard.cli.params import NAMES, InputOptions
 from steelyard.core.errors import SteelyardError, UsageError
 from steelyard.core.options import Options, flag, option, text
@@ -43,7 +43,7 @@ _METRICS = click.Option(
 @command(
     _METRICS,
     InputOptions,
-    seeded=False,
+    hidden="seed jobs",
     shape=ANY,
     examples=(
         "steelyard data info scores.csv",
@@ -211,26 +211,31 @@ def _of_columns(path: str, error: SteelyardError) -> Answer | None:
         table = tables.read(Path(path), is_text=lambda _: True)
     except SteelyardError:
         return None
-    headings = ("column", "holds", "distinct", "such as")
-    rows: list[tuple[Any, ...]] = []
+    rows: list[dict[str, Any]] = []
     for name, column in table.columns.items():
         values = [cells.label(cell) or "" for cell in column]
         distinct = list(dict.fromkeys(value for value in values if value.strip()))
         numbers = cells.numbers_of(column) is not None
         kind = "numbers" if distinct and numbers else "texts" if distinct else "nothing"
-        rows.append((name, kind, len(distinct), ", ".join(value[:20] for value in distinct[:3])))
+        examples = ", ".join(value[:20] for value in distinct[:3])
+        row = {"column": name, "holds": kind, "distinct": len(distinct), "such as": examples}
+        rows.append(row)
     result = {
-        "path": path, "format": "table", "n_rows": table.n_rows,
-        "columns": [dict(zip(headings, row, strict=True)) for row in rows],
-        "read": [], "warnings": [str(error), *table.notes],
-    }  # fmt: skip
+        "path": path,
+        "format": "table",
+        "n_rows": table.n_rows,
+        "columns": rows,
+        "warnings": [str(error), *table.notes],
+    }
     words = [f"{path} has {plural(table.n_rows, 'row')} and {plural(len(rows), 'column')}."]
-    shown = Table("columns", tuple(map(Column, headings)), tuple(rows))
-    return Answer(result=result, tables=[shown], words=words)
+    columns = Table("columns", tuple(map(Column, rows[0])), tuple(tuple(r.values()) for r in rows))
+    return Answer(result=result, tables=[columns], words=words)
 
 
 @command(
-    inputs="", seeded=False, examples=("steelyard data formats", "steelyard data formats --json")
+    inputs="",
+    hidden="seed jobs",
+    examples=("steelyard data formats", "steelyard data formats --json"),
 )
 def formats(call: Call) -> Answer:  # noqa: ARG001
     """List every format that is read or written, with an example and the commands that take it."""
@@ -239,12 +244,16 @@ def formats(call: Call) -> Answer:  # noqa: ARG001
     rows: list[dict[str, Any]] = []
     for form in FORMATS:
         first, *others = _TAKEN_BY[form.gives.__name__] if readable(form) else ("",)
-        commands = [first, *(["human"] if form.rated else []), *others] if first else []
-        rows.append({
-            "format": form.name, "recognised_by": form.known_by, "commands": commands,
-            "writes": form.write is not None, "to": form.to, "example": form.example,
+        row = {
+            "format": form.name,
+            "recognised_by": form.known_by,
+            "commands": [first, *(["human"] if form.rated else []), *others] if first else [],
+            "writes": form.write is not None,
+            "to": form.to,
+            "example": form.example,
             "example_file": form.example_name or None,
-        })  # fmt: skip
+        }
+        rows.append(row)
     cells = [
         (row["format"], row["recognised_by"], ", ".join(row["commands"]) or None,
          (row["to"] or "yes") if row["writes"] else None, row["example"].split("\n")[0])
@@ -258,8 +267,7 @@ def formats(call: Call) -> Answer:  # noqa: ARG001
         f"{plural(len(rows), 'format')} are known, {written} of them are written, too.",
         "--json and --out FILE.md have an example of each.",
     ]
-    result = {"formats": rows, "warnings": []}
-    return Answer(result=result, tables=[table], words=words, shown=["\n".join(lines)])
+    return Answer(result={"formats": rows}, tables=[table], words=words, shown=["\n".join(lines)])
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -268,8 +276,8 @@ class ConvertOptions(Options):
 
     to: str | None = text(
         None,
-        "native, long, system or text; errors, ratings, battles or entities for "
-        "judgements; by default OUT's suffix decides.",
+        "native, long, system or text; errors, ratings, battles or entities for judgements; by "
+        "default OUT's suffix decides.",
         metavar="FORMAT",
     )
     force: bool = flag("Overwrite what is there.")
@@ -281,7 +289,7 @@ class ConvertOptions(Options):
     _METRICS,
     InputOptions,
     inputs="IN... OUT",
-    unused="seed out",
+    hidden="seed out jobs",
     shape=ANY,
     examples=(
         "steelyard data convert human.csv metrics.csv wmt23.parquet --human mqm",
@@ -316,15 +324,14 @@ def convert(call: Call) -> Answer:
                 anonymise_raters=how.anonymise_raters)  # fmt: skip
     warnings = [*notes, *([f"{target} has no place for: {', '.join(lost)}"] if lost else [])]
     result = {"out": name, "read": [file.taken_for() for file in read], "warnings": warnings}
-    table = Table("", (Column("out"),), ((name,),))
     then = typed("data", "info", name)
-    return Answer(result=result, tables=[table], words=[f"Wrote {target}."], shown=[], then=then)
+    return Answer(result=result, words=[f"Wrote {target}."], shown=[], then=then)
 
 
 @command(
     _METRICS,
     InputOptions,
-    seeded=False,
+    hidden="seed jobs",
     shape=JUDGED,
     examples=(
         "steelyard data check scores.csv --human mqm",
@@ -361,15 +368,10 @@ def check(call: Call) -> Answer:
 class GetOptions(Options):
     """Where a test set comes from, and where it is kept."""
 
-    url: str | None = text(
-        None, "Where the package is (default: the public WMT one).", metavar="URL"
-    )
+    url: str | None = text(None, "Address of the package, if not the public one.", metavar="URL")
     sha256: str | None = text(None, "Checksum of the package.", metavar="HEX")
     cache: Path | None = option(
-        "folder",
-        None,
-        "Where to keep it (default: STEELYARD_CACHE or the user's cache).",
-        metavar="DIR",
+        "folder", None, "Where to keep it (default: STEELYARD_CACHE or the user's cache)."
     )
     force: bool = flag("Unpack again, and download again if need be.")
 
@@ -378,7 +380,7 @@ class GetOptions(Options):
     click.Argument(["name"]),
     GetOptions,
     inputs="",
-    unused="seed out",
+    hidden="seed out jobs",
     examples=("steelyard data get wmt23", "steelyard data get wmt24 --cache wmt"),
 )
 def get(call: Call) -> Answer:
@@ -386,11 +388,9 @@ def get(call: Call) -> Answer:
     from steelyard.core.download import get_test_set
 
     name = call.settings.pop("name")
-    with progress_of(f"downloading {name}", call.output, in_bytes=True) as progress:
+    with call.progress(f"downloading {name}", counted=True, in_bytes=True) as progress:
         folder = get_test_set(name, progress=progress, **call.settings)
-    table = Table("", (Column("name"), Column("path")), ((name, str(folder)),))
-    result = {"name": name, "path": str(folder), "warnings": []}
-    return Answer(result=result, tables=[table], shown=[str(folder)])
+    return Answer(result={"name": name, "path": str(folder)}, shown=[str(folder)])
 
 
 data = LazyGroup(

@@ -6,7 +6,7 @@ beginning of the answer.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any
 from steelyard.cli.engine import Answer, Call, command
 from steelyard.cli.group import pasted
 from steelyard.core.options import Options, flag, option
-from steelyard.core.progress import report_progress
+from steelyard.core.progress import each
 from steelyard.core.table import Table
 
 if TYPE_CHECKING:
@@ -50,11 +50,7 @@ class DemoOptions(Options):
         "folder", None, "Write the demo's files there, too.", flag="--files", metavar="DIR"
     )
     page: Path = option(
-        "output",
-        "steelyard-demo.html",
-        "Where the report goes, to be opened in a browser.",
-        flag="--report",
-        metavar="FILE",
+        "output", "steelyard-demo.html", "Where the report goes.", flag="--report", metavar="FILE"
     )
     no_report: bool = flag("Write no report.")
 
@@ -62,7 +58,7 @@ class DemoOptions(Options):
 @command(
     DemoOptions,
     inputs="",
-    unused="seed out",
+    hidden="seed out jobs",
     examples=("steelyard demo", "steelyard demo --files steelyard-demo"),
 )
 def demo(call: Call) -> Answer:
@@ -79,26 +75,24 @@ def demo(call: Call) -> Answer:
     how, output = call.take(DemoOptions), call.output
     seed = output.seed
     es = with_ratings(embedded.demo_set(texts=True), embedded.ERRORS)
+    # Computed once for the terminal and for the page, with the draws of the commands.
+    steps: dict[str, Callable[[], Any]] = {
+        "data": lambda: overview(es, "mqm"),
+        "human": lambda: human_scores(embedded.ERRORS, protocol="mqm", rng=seed),
+        "compare": lambda: compare(es, "mqm", rng=seed),
+        "meta": lambda: meta_evaluate(es, "mqm", significance=True, rng=seed),
+        "judge": lambda: judge(embedded.VERDICTS, human=embedded.RATERS),
+        "kobe": lambda: _entities(es),
+    }
     with call.progress("comparing"):
-        # Computed once for the terminal and for the page, with the draws of the commands.
-        report_progress(0, 5)
-        view = overview(es, "mqm")
-        compared = compare(es, "mqm", rng=seed)
-        rated = human_scores(embedded.ERRORS, protocol="mqm", rng=seed)
-        report_progress(1, 5)
-        weighed = meta_evaluate(es, "mqm", significance=True, rng=seed)
-        report_progress(3, 5)
-        judged = judge(embedded.VERDICTS, human=embedded.RATERS)
-        report_progress(4, 5)
-        entities, wrong = _entities(es)
-        report_progress(5, 5)
-    result: dict[str, Any] = {"warnings": []}  # each command prints its own
+        results = {name: step() for name, step in each(steps.items())}
+    entities, wrong = results.pop("kobe")
+    view, rated, compared, weighed, judged = results.values()
+    result: dict[str, Any] = {}  # each command prints its own warnings
     if output.as_json:
-        results = {"data": view, "human": rated, "compare": compared, "meta": weighed}
-        results["judge"] = judged
         results |= {} if entities is None else {"kobe": entities}
-        result = {"warnings": [*view.warnings, *weighed.warnings]}
-        result |= {name: each.to_dict() for name, each in results.items()}
+        result = {name: found.to_dict() for name, found in results.items()}
+        result["warnings"] = [*view.warnings, *weighed.warnings]
         result["sentences"] = embedded.entity_counts()
     last = _CLOSING
     if not how.no_report:

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import shlex
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
-from contextlib import AbstractContextManager
+from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
@@ -18,9 +18,10 @@ import click
 
 from steelyard.cli.flags import spoken
 from steelyard.cli.group import Question
-from steelyard.cli.output import emit, shown_progress, wants_figure, workers_with_progress
+from steelyard.cli.output import emit, progress_of, wants_figure
 from steelyard.cli.params import (
     FIGURES,
+    NAMES,
     OUTPUT,
     SUFFIXES,
     InputOptions,
@@ -30,10 +31,10 @@ from steelyard.cli.params import (
 )
 from steelyard.core.errors import STDIN, SteelyardError, UsageError, printable
 from steelyard.core.options import Options
+from steelyard.core.progress import Progress, listening
 from steelyard.formats import files
 
 if TYPE_CHECKING:
-    from steelyard.core.parallel import Workers
     from steelyard.core.table import Table
 
 O = TypeVar("O", bound=Options)  # noqa: E741 - the usual letter of a type
@@ -63,13 +64,26 @@ class Call:
             command: Any = click.get_current_context().command
             raise UsageError(f"no input; for example: {command.examples[0]}")
 
-    def progress(self, title: str) -> AbstractContextManager[None]:
-        """Show how far the work inside has come."""
-        return shown_progress(title, self.output)
+    def given(self, *names: str) -> bool:
+        """Tell whether the user set any of some options."""
+        sources = map(click.get_current_context().get_parameter_source, names)
+        return any(source is not None and source.name != "DEFAULT" for source in sources)
 
-    def workers(self, title: str) -> AbstractContextManager[Workers]:
-        """Give workers that show how far they have come."""
-        return workers_with_progress(title, self.output)
+    def without(self, options: Collection[str], where: str) -> tuple[str, ...]:
+        """Return a warning about options that the user set, and that ``where`` has no use for."""
+        params = click.get_current_context().command.params
+        flags = sorted(p.opts[0] for p in params if p.name in options and self.given(p.name))
+        verb = "is" if len(flags) == 1 else "are"
+        return (f"{', '.join(flags)} {verb} ignored in {where}",) if flags else ()
+
+    @contextmanager
+    def progress(
+        self, title: str, *, counted: bool = False, in_bytes: bool = False
+    ) -> Iterator[Progress | None]:
+        """Show how far the work inside has come; work that is ``counted`` calls what is yielded."""
+        shown = progress_of(title, self.output, in_bytes=in_bytes)
+        with shown as progress, listening(None if counted else progress):
+            yield progress
 
     def figures(self, known: Sequence[str]) -> Sequence[str]:
         """Return the figures to draw: those of ``--plot``, the first, or none without ``--out``."""
@@ -189,11 +203,11 @@ def command(
     *options: type[Options] | click.Parameter | Sequence[click.Option],
     inputs: str = "INPUT...",
     required: bool = True,
-    suffixes: Collection[str] = SUFFIXES,
+    suffixes: Sequence[str] = SUFFIXES,
+    plots: str = "",
+    figures: bool = False,
     usual: str | None = None,
-    unused: str = "",
-    seeded: bool = True,
-    splits: bool = False,
+    hidden: str = "jobs",
     cls: type[Question] = Question,
     **help_parts: Any,
 ) -> Callable[[Callable[[Call], Answer]], Question]:
@@ -201,12 +215,15 @@ def command(
 
     ``options`` are classes of options, or some options of one; where two have the same name, the
     first counts. ``inputs`` is how usage shows the inputs (none if empty). ``suffixes`` are what
-    ``--out`` may end in (none: it names a folder), and ``usual`` is the file where none is named.
-    ``--seed`` is shown where something is ``seeded``, ``--jobs`` where the work ``splits``. What
+    ``--out`` may end in (none: it names a folder), and ``usual`` is the file where none is named;
+    with ``plots``, the names of figures as the help of ``--plot`` shows them, or with ``figures``
+    without names, it may be a figure. Options of results that do nothing here are ``hidden``. What
     is left goes to the help, see :class:`Question`.
     """
-    hidden = {*unused.split(), *(() if seeded else ("seed",)), *(() if splits else ("jobs",))}
-    parts: list[Any] = [*options, output_options(suffixes, usual, hidden)]
+    suffixes = tuple(dict.fromkeys((*suffixes, *(FIGURES if plots or figures else ()))))
+    parts: list[Any] = [*options, output_options(suffixes, usual, hidden.split())]
+    if plots:
+        parts.append(_plot_option(plots))
     if inputs:
         parts.insert(0, click.Argument(["inputs"], nargs=-1, type=click.Path(), metavar=inputs))
     params: dict[str | None, click.Parameter] = {}
@@ -241,6 +258,12 @@ def command(
     return decorate
 
 
+def _plot_option(plots: str) -> click.Option:
+    about = "Figures to draw into --out FILE.png (.svg, .pdf), the first by default: "
+    about += f"{plots}. Several go to FILE-NAME.png."
+    return click.Option(["--plot"], type=NAMES, help=about)
+
+
 def _check_outputs(call: Call) -> None:
     """Refuse to write over a file that the same command reads, or two things into one file."""
     options = [p for p in click.get_current_context().command.params if p.type is OUTPUT]
@@ -258,18 +281,3 @@ def _check_outputs(call: Call) -> None:
     for flag, path in written.items():
         if path.is_file() and any(path.samefile(each) for each in read):
             raise UsageError(f"{flag} {path}: is an input of this command, left as it is")
-
-
-def given(name: str) -> bool:
-    """Tell whether the user set an option of the command that runs."""
-    source = click.get_current_context().get_parameter_source(name)
-    return source is not None and source.name != "DEFAULT"
-
-
-def without_part(options: Collection[str], where: str) -> tuple[str, ...]:
-    """Return a warning about options that the user set and that nothing in ``where`` looks at."""
-    params = click.get_current_context().command.params
-    flags = sorted(p.opts[0] for p in params if p.name in options and given(p.name))
-    if not flags:
-        return ()
-    return (f"{', '.join(flags)} {'is' if len(flags) == 1 else 'are'} ignored in {where}",)

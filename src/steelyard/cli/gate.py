@@ -2,51 +2,49 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
+from pathlib import Path
+
 import click
 
 from steelyard.cli.engine import READING, Answer, Call, command
 from steelyard.cli.group import SCORES
-from steelyard.cli.params import FINITE, NAMES, OUTPUT, InputOptions, Known, options_of
+from steelyard.cli.params import InputOptions, options_of, output_file, path, texts
 from steelyard.comparison.options import CompareOptions
 from steelyard.core.errors import UsageError
+from steelyard.core.options import Options, choice, names, number
 from steelyard.formats import files
 
 _CODES = {"pass": 0, "fail": 3, "undecided": 4}
 
 
+@dataclass(frozen=True, kw_only=True)
+class GateOptions(Options):
+    """What must hold, and the files that are written."""
+
+    score: tuple[str, ...] | None = names(None, "The score, or several that must all pass.")
+    min_delta: float | None = number(None, "Pass if better by more than D. [0]", metavar="D")
+    max_loss: float | None = number(None, "Pass if worse by less than L.", metavar="L")
+    require: tuple[str, ...] = texts(
+        "A bound on an end of an interval, with names as in --json: 'difference.low>=-0.02' or "
+        "'tasks.math.difference.low>=-0.05' (repeatable).",
+        metavar="EXPR",
+    )
+    undecided: str | None = choice(
+        None, ("pass", "fail"), "Exit code where it is undecided: 0 or 3."
+    )
+    summary: Path | None = output_file("Write a summary for a pull request.", metavar="FILE.md")
+    record: Path | None = path(
+        "Keep the baseline; if the file exists, refuse a test set that has changed.",
+        metavar="FILE.parquet",
+    )
+
+
 @command(
     click.Argument(["baseline"], type=click.Path()),
     click.Argument(["candidate"], type=click.Path()),
-    click.Option(["--score"], type=NAMES, help="The score, or several that must all pass."),
-    click.Option(
-        ["--min-delta"], type=FINITE, metavar="D", help="Pass if better by more than D. [0]"
-    ),
-    click.Option(["--max-loss"], type=FINITE, metavar="L", help="Pass if worse by less than L."),
+    GateOptions,
     options_of(CompareOptions, "slices", "unit"),
-    click.Option(
-        ["--require"],
-        multiple=True,
-        metavar="EXPR",
-        help="A bound on an end of an interval, with names as in --json: 'difference.low>=-0.02' "
-        "or 'tasks.math.difference.low>=-0.05' (repeatable).",
-    ),
-    click.Option(
-        ["--undecided"],
-        type=Known(["pass", "fail"]),
-        help="Exit code where it is undecided: 0 or 3.",
-    ),
-    click.Option(
-        ["--summary"],
-        type=OUTPUT,
-        metavar="FILE.md",
-        help="Write a summary for a pull request.",
-    ),
-    click.Option(
-        ["--record"],
-        type=click.Path(),
-        metavar="FILE.parquet",
-        help="Keep the baseline; if the file exists, refuse a test set that has changed.",
-    ),
     InputOptions,
     inputs="",
     headings={

@@ -20,7 +20,7 @@ _WORD = re.compile(r"""(?:[^\s'"]|'[^']*'|"[^"]*")+""")  # as a shell sees words
 #: Headings that commands share, and the options below them by their names in Python; a command's
 #: headings come before these, and take what they name.
 _SHARED = {
-    "Texts and metrics": "metric src ref allow_empty settings commands score_files kb links",
+    "Texts and metrics": "metric src ref allow_empty settings commands score_files kb",
     "Input": "human kind lp systems drop_systems drop_metrics sees lower_is_better "
     "higher_is_better domain where ignore columns format",
     "Output": "details pairwise plot json out seed jobs quiet debug help _click_default_help",

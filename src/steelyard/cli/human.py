@@ -10,10 +10,9 @@ import click
 
 from steelyard.cli.engine import Answer, Call, command, typed, typed_names, typed_option
 from steelyard.cli.group import RATINGS
-from steelyard.cli.output import plot_option
-from steelyard.cli.params import FIGURES, ROWS, SUFFIXES, TABLES, DetailsOptions, Known
+from steelyard.cli.params import ROWS, SUFFIXES, TABLES, DetailsOptions, Known, output_file
 from steelyard.core.errors import UsageError
-from steelyard.core.options import Options, option
+from steelyard.core.options import Options
 from steelyard.human.options import PROTOCOLS, HumanOptions
 
 if TYPE_CHECKING:
@@ -26,12 +25,8 @@ PLOTS = ("ranking", "severity", "agreement", "rankings")  # what report.figures.
 class _Files(Options):
     """What is written beside the result."""
 
-    pairs: Path | None = option(
-        "output", None, "Write the outcomes of pairs, as a battle log (darr, rr).", metavar="FILE"
-    )
-    ranks: Path | None = option(
-        "output", None, "Write ranks as scores of systems, which meta reads.", metavar="FILE"
-    )
+    pairs: Path | None = output_file("Write the outcomes of pairs, as a battle log (darr, rr).")
+    ranks: Path | None = output_file("Write ranks as scores of systems, which meta reads.")
 
 
 @command(
@@ -45,9 +40,9 @@ class _Files(Options):
     _Files,
     ROWS,
     DetailsOptions,
-    plot_option(PLOTS),
     inputs="RATINGS...",
-    suffixes=tuple(dict.fromkeys((*SUFFIXES, *TABLES, *FIGURES))),
+    suffixes=(*SUFFIXES, *TABLES),
+    plots=" ".join(PLOTS),
     headings={
         "How people judged": "protocol preset standardised scale score",
         "Raters": "quality_control min_seconds raters",

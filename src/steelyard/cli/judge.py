@@ -11,17 +11,7 @@ import click
 
 from steelyard.cli.engine import Answer, Call, command, typed_names, typed_option
 from steelyard.cli.group import VERDICTS, LazyGroup, Question
-from steelyard.cli.output import plot_option
-from steelyard.cli.params import (
-    FIGURES,
-    PAIR,
-    ROWS,
-    SUFFIXES,
-    TABLES,
-    DetailsOptions,
-    Known,
-    options_of,
-)
+from steelyard.cli.params import PAIR, ROWS, SUFFIXES, TABLES, DetailsOptions, options_of
 from steelyard.core.errors import UsageError
 from steelyard.formats import files
 from steelyard.judging.options import (
@@ -39,7 +29,6 @@ if TYPE_CHECKING:
 CARD = "card"
 PLOTS = ("agreement", "gaps", "confusion", "bias", "labels")  # what report.figures.judges draws
 _READING = frozenset((*ReadOptions.declared(), "where", "columns"))
-_UNDECIDED = {"pass": 0, "fail": 3}
 _BUDGET = 50  # labels that are proposed
 _OWN = click.Option(
     ["--own"],
@@ -93,11 +82,11 @@ def _question(
     *more: Any,
     headings: dict[str, str],
     inputs: str = "FILES...",
-    hidden: Collection[str] = (),
+    without: Collection[str] = (),
     **settings: Any,
 ) -> Callable[[Callable[[Call], Answer]], Question]:
-    """Make a command of options, those without the ``hidden`` ones."""
-    made = [option for option in options_of(options) if option.name not in hidden]
+    """Make a command of options, but those left out."""
+    made = [option for option in options_of(options) if option.name not in without]
     if issubclass(options, BiasOptions):
         made.append(_OWN)
     names = {option.name for option in made}
@@ -117,18 +106,12 @@ def _question(
         help="What every judge must meet, about an end of an interval, with names as in --json: "
         "'kappa.low>=0.4' (repeatable). Exit code 3 if one fails, 4 if one is undecided.",
     ),
-    click.Option(
-        ["--undecided"],
-        type=Known(list(_UNDECIDED)),
-        help="Let requirements that are undecided pass (exit code 0), or fail (3).",
-    ),
-    plot_option(PLOTS),
     headings={
         "How they are compared": "unit unparsed alt_epsilon level details",
-        "A gate": "require undecided",
+        "A gate": "require",
     },
-    suffixes=(*SUFFIXES, *FIGURES),
-    seeded=False,
+    plots=" ".join(PLOTS),
+    hidden="seed jobs",
     cls=_Usage,
     examples=(
         "steelyard judge verdicts.csv --human expert",
@@ -143,15 +126,11 @@ def card(call: Call) -> Answer:
     right), with a column for each judge and each annotator, who may have labelled few rows; or a
     row for each, with a column judge or rater. Labels may be in a file of their own.
     """
-    from steelyard.judging.report import EXIT_UNDECIDED
     from steelyard.judging.report import judge as compare_judges
 
     figures, settings = call.figures(PLOTS), call.settings
-    _, details, undecided = (settings.pop(name) for name in ("plot", "details", "undecided"))
+    _, details = settings.pop("plot"), settings.pop("details")
     report = compare_judges(*call.inputs, **settings)
-    code = report.exit_code
-    if code == EXIT_UNDECIDED and undecided is not None:
-        code = _UNDECIDED[undecided]
     return Answer(
         result=report,
         words=() if details else None,
@@ -159,7 +138,7 @@ def card(call: Call) -> Answer:
         figures=figures,
         draw=report.plot,
         then=_next(call, report),
-        code=code,
+        code=report.exit_code,
     )
 
 
@@ -183,7 +162,7 @@ def _next(call: Call, report: JudgeReport) -> str | None:
     BiasOptions,
     DetailsOptions,
     headings={"What to look at": "unit level details"},
-    seeded=False,
+    hidden="seed jobs",
     examples=(
         "steelyard judge bias battles.csv --human vote",
         "steelyard judge bias battles.csv --human vote --own 'gpt-4=gpt-*'",
@@ -204,7 +183,7 @@ def bias(call: Call) -> Answer:
 @_question(
     CorrectOptions,
     headings={"What to estimate": "by pair labels", "Intervals": "unit level draws"},
-    hidden=["judges"],
+    without=["judges"],
     examples=(
         "steelyard judge correct verdicts.csv --human expert --judge gpt",
         "steelyard judge correct verdicts.csv --human expert --judge gpt --labels by:verdict",
@@ -225,8 +204,8 @@ def correct(call: Call) -> Answer:
 @_question(
     PlanOptions,
     headings={"What is wanted": "half_width kappa budget", "Intervals": "unit level"},
-    hidden=["judges"],
-    suffixes=tuple(dict.fromkeys((*SUFFIXES, *TABLES))),
+    without=["judges"],
+    suffixes=(*SUFFIXES, *TABLES),
     examples=(
         "steelyard judge plan verdicts.csv --human expert --judge gpt --half-width 0.03",
         "steelyard judge plan verdicts.csv --human expert --judge gpt --budget 50 --out next.csv",
@@ -260,7 +239,7 @@ def plan(call: Call) -> Answer:
     DriftOptions,
     headings={"How they are compared": "unit level"},
     inputs="OLD NEW [LABELS]...",
-    seeded=False,
+    hidden="seed jobs",
     examples=(
         "steelyard judge drift old.csv new.csv --human expert",
         "steelyard judge drift old.csv new.csv labels.csv --human expert",

@@ -12,7 +12,7 @@ import click
 
 from steelyard.cli.engine import Answer, Call, command, typed
 from steelyard.cli.group import TEXTS, LazyGroup
-from steelyard.cli.output import facts_table, progress_of
+from steelyard.cli.output import facts_table, records_table
 from steelyard.cli.params import TABLES, InputOptions
 from steelyard.core.errors import InputError, UsageError, hint
 from steelyard.core.options import Options, flag, names, text
@@ -64,7 +64,7 @@ class BuildOptions(Options):
     BuildOptions,
     inputs="",
     suffixes=(),
-    seeded=False,
+    hidden="seed jobs",
     lists={"SOURCE is one of": SOURCES},
     shape=_ALIASES,
     examples=(
@@ -95,13 +95,14 @@ def build(call: Call) -> Answer:
     limits = [Limits(langs)]
     if wanted.onto is not None:
         sources, limits = [Base(_folder(wanted.onto)), *sources], [Limits(), *limits]
-    with progress_of(f"building {out}", call.output) as progress:
-
-        def show(_step: str, done: int, total: int | None) -> None:
-            if progress is not None:
-                progress(done, total)
-
-        build_base(sources, out, limits=limits, force=wanted.force, progress=show)
+    with call.progress(f"building {out}", counted=True) as progress:
+        build_base(
+            sources,
+            out,
+            limits=limits,
+            force=wanted.force,
+            progress=lambda _step, *done: None if progress is None else progress(*done),
+        )
     return _made(out)
 
 
@@ -124,7 +125,7 @@ class AddOptions(Options):
     AddOptions,
     inputs="",
     suffixes=(),
-    seeded=False,
+    hidden="seed jobs",
     shape=_TERMS,
     examples=("steelyard kb add products.csv --out my-kb", "steelyard kb add terms.tbx --to my-kb"),
 )
@@ -182,7 +183,7 @@ def _made(path: Path, words: Sequence[str] = (), **facts: object) -> Answer:
     click.Argument(["base"], metavar="[BASE]", required=False),
     click.Option(["--entity"], metavar="ID", help="Show this entity: its names in all languages."),
     inputs="",
-    seeded=False,
+    hidden="seed jobs",
     examples=("steelyard kb info", "steelyard kb info --entity wd:Q183"),
 )
 def info(call: Call) -> Answer:
@@ -197,17 +198,8 @@ def info(call: Call) -> Answer:
     if entity is not None:
         return _entity(opened, entity)
     result = _facts(opened)
-    columns = ("name", "version", "licence", "records", "names")
-    sources = tuple(
-        tuple(f"{s[n]:,}" if isinstance(s[n], int) else s[n] for n in columns)
-        for s in result["sources"]
-    )
-    languages = tuple((lang, f"{n:,}") for lang, n in list(result["languages"].items())[:15])
-    tables = [
-        _table(result),
-        Table("sources", tuple(map(Column, columns)), sources),
-        Table("names in the largest languages", (Column("language"), Column("names")), languages),
-    ]
+    columns = "name version licence records names"
+    tables = [_table(result), records_table(result["sources"], columns, "sources")]
     at = () if base is None else ("--kb", base)
     then = typed("kb", "link", "Am 3. März in Wien", "--lang", "de", *at)
     return Answer(result=result, tables=tables, words=[_size(result)], then=then)
@@ -267,13 +259,11 @@ def _entity(base: KnowledgeBase, id_: str) -> Answer:
         "prior": None if index is None else round(float(base.prior[index]), 4),
         "same_as": [] if index is None else base.same_as(index)[1:],
         "names": [{"lang": name.lang, "name": name.text} for name in entity_names],
-        "warnings": [],
     }
     keys = ("id", "label", "category", "tier", "prior", "same_as")
-    by_language = tuple((name.lang, name.text) for name in entity_names)
     tables = [
         facts_table({key.replace("_", " "): result[key] for key in keys}),
-        Table("names", (Column("language"), Column("name")), by_language),
+        records_table(result["names"], "lang name", "names"),
     ]
     label, kind = result["label"], result["category"]
     words = [f"{id_} is {label}, of category {kind}, with {plural(len(entity_names), 'name')}."]
@@ -285,7 +275,7 @@ def _entity(base: KnowledgeBase, id_: str) -> Answer:
     click.Option(["--lang"], required=True, metavar="CODE", help="Language of the text."),
     _BASE,
     inputs="",
-    seeded=False,
+    hidden="seed jobs",
     examples=(
         'steelyard kb link "Am 3. März in Wien" --lang de',
         "steelyard kb link - --lang de < text.de",
@@ -314,15 +304,10 @@ def link(call: Call) -> Answer:
         for number, linked in enumerate(_linked(linker, lines, lang), 1)
         for m in linked
     ]
-    shown = ("line", "start", "end", "text", "id", "label", "category", "rule")
-    keys = shown if len(lines) > 1 else shown[1:]
-    counts = {"line", "start", "end"}
-    columns = tuple(Column(key, digits=0) if key in counts else Column(key) for key in keys)
-    table = Table("", columns, tuple(tuple(m[key] for key in keys) for m in mentions))
-    result = {"lang": lang, "kb": linker.kb.signature, "mentions": mentions, "warnings": []}
-    words = [
-        f"{plural(len(mentions), 'mention')} of entities found." if mentions else "No entity found."
-    ]
+    table = records_table(mentions, "line start end text id label category rule")
+    result = {"lang": lang, "kb": linker.kb.signature, "mentions": mentions}
+    count = plural(len(mentions), "mention")
+    words = [f"{count} of entities found." if mentions else "No entity found."]
     return Answer(result=result, tables=[table], words=words, shown=None if mentions else [])
 
 
@@ -355,7 +340,7 @@ class AnnotateOptions(Options):
     InputOptions,
     inputs="TEXTS...",
     suffixes=TABLES,
-    seeded=False,
+    hidden="seed jobs",
     shape=TEXTS,
     examples=(
         "steelyard kb annotate texts.jsonl --src-lang de --tgt-lang en --out links.jsonl",

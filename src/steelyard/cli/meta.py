@@ -7,11 +7,10 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from steelyard.cli.engine import READING, Answer, Call, command, given, without_part
+from steelyard.cli.engine import READING, Answer, Call, command
 from steelyard.cli.flags import spoken
 from steelyard.cli.group import JUDGED
-from steelyard.cli.output import plot_option
-from steelyard.cli.params import FIGURES, SUFFIXES, InputOptions
+from steelyard.cli.params import InputOptions
 from steelyard.core.errors import UsageError
 from steelyard.core.options import Options, choice, flag, names, option
 from steelyard.metaevaluation.options import DEFAULT, MetaOptions
@@ -91,11 +90,10 @@ class _Request(Options):
 @command(
     _Request,
     MetaOptions,
-    plot_option(PLOTS),
     InputOptions,
     required=False,
-    suffixes=(*SUFFIXES, *FIGURES),
-    splits=True,
+    plots=" ".join(PLOTS),
+    hidden="",
     headings={
         "What to compare": "metrics by level group_by details by_domain",
         "Tests and intervals": "significance scheme alternative correction alpha n_resamples unit "
@@ -175,7 +173,7 @@ def _metrics_task(call: Call, request: _Request, asked: MetaOptions) -> Answer:
 
     if len(call.inputs) < 2:
         raise UsageError("--preset wmt26: expected what people marked, and at least one prediction")
-    by = request.by if given("by") else ("spa", "acc-eq")
+    by = request.by if call.given("by") else ("spa", "acc-eq")
     gold, *predicted = call.inputs
     with call.progress("comparing"):
         result = metrics_task(gold, predicted, by, asked, call.reading, call.output.seed)
@@ -190,7 +188,7 @@ def _next(call: Call, asked: MetaOptions, es: EvalSet | None) -> str | None:
     """Test which metrics differ; after that, look at it all in one page."""
     if not asked.significance:
         return call.again("--significance", without={"plot"})
-    if es is None or any(given(name) for name in ("corpus", "add", "refs")):
+    if es is None or call.given("corpus", "add", "refs"):
         return None  # a report reads scores as they are
     return call.another("report", "--out", "report.html", keep={*READING, "metrics"})
 
@@ -259,9 +257,10 @@ def _run(
     human: str | None,
     ignored: frozenset[str],
 ) -> BenchmarkResult:
+    from steelyard.core.parallel import Workers
     from steelyard.metaevaluation.benchmark.run import run_benchmark
 
-    with call.workers("comparing") as workers:
-        seed = call.output.seed
+    with call.progress("comparing", counted=True) as progress:
+        seed, workers = call.output.seed, Workers(call.output.jobs, progress)
         result = run_benchmark(benchmark, sets, asked, human=human, rng=seed, workers=workers)
-    return replace(result, warnings=(*result.warnings, *without_part(ignored, "a protocol")))
+    return replace(result, warnings=(*result.warnings, *call.without(ignored, "a protocol")))

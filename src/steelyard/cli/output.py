@@ -17,9 +17,9 @@ import click
 
 from steelyard import __version__
 from steelyard.cli.flags import spoken
-from steelyard.cli.params import FIGURES, NAMES, OutputOptions
+from steelyard.cli.params import FIGURES, OutputOptions
 from steelyard.core.errors import printable, shown_path
-from steelyard.core.progress import Progress, listening
+from steelyard.core.progress import Progress
 from steelyard.core.provenance import origin, taken_alike
 from steelyard.core.table import Column, Table, dumps
 from steelyard.core.text import listed
@@ -29,7 +29,6 @@ from steelyard.formats import files
 if TYPE_CHECKING:
     from steelyard.cli.engine import Answer
     from steelyard.core.display import Screen
-    from steelyard.core.parallel import Workers
 
 SCHEMA = 1  # of JSON; a number that changes when old keys do
 _NEXT = "next:"
@@ -58,7 +57,7 @@ def emit(answer: Answer, output: OutputOptions) -> None:
     json = {**_headed(result, summary, warnings), **(answer.more or {})} if output.as_json else None
     written = _written(answer, output)
     if output.out is not None and output.out not in written and not answer.figures:
-        _write(json, tables[0], output.out, words)
+        _write(json, tables[0] if tables else facts_table(result), output.out, words)
         written[output.out] = str(output.out)
     then, lines = answer.then, () if output.json or answer.says_read else guessed
     if output.json:
@@ -102,7 +101,7 @@ def _origin(result: Any) -> tuple[list[str], Sequence[Mapping[str, Any]]]:
     """Return the warnings of a result, in the words of the command, and what was read."""
     if isinstance(result, Mapping) or not hasattr(result, "provenance"):
         facts = result if isinstance(result, Mapping) else result.to_dict()
-        warnings, read = facts["warnings"], facts.get("read", ())
+        warnings, read = facts.get("warnings", ()), facts.get("read", ())
     else:
         warnings, read = result.warnings, origin(result.provenance)["read"]
     return [reworded(warning, spoken) for warning in warnings], read
@@ -147,16 +146,21 @@ def facts_table(facts: Mapping[str, Any], title: str = "") -> Table:
 
     def shown(value: Any) -> str:
         if isinstance(value, dict):
-            counts = [f"{name} {n:,}" for name, n in value.items()]
-            return (
-                f"{len(counts)}: {listed(counts, 12)}" if len(counts) > 12 else listed(counts, 12)
-            )
+            value = [f"{name} {n:,}" for name, n in value.items()]
         if isinstance(value, list):
-            return listed(value, 12)
+            return listed([str(each) for each in value], 12)
         return f"{value:,}" if isinstance(value, int) else str(value)
 
     rows = tuple((name, shown(value)) for name, value in facts.items())
     return Table(title, (Column("what"), Column("value")), rows)
+
+
+def records_table(records: Sequence[Mapping[str, Any]], keys: str, title: str = "") -> Table:
+    """Return a table with a row for each record, and a column for each key."""
+    names = keys.split()
+    whole = {name for name in names if any(isinstance(r[name], int) for r in records)}
+    columns = tuple(Column(n.replace("_", " "), digits=0 if n in whole else None) for n in names)
+    return Table(title, columns, tuple(tuple(record[name] for name in names) for record in records))
 
 
 # Messages on stderr
@@ -234,16 +238,6 @@ def _propose(then: str | None, output: OutputOptions) -> None:
         _say(" \\\n".join(lines), output, "next", _NEXT)
 
 
-# Figures
-
-
-def plot_option(names: Sequence[str], more: str = "") -> click.Option:
-    """Make ``--plot``; ``names`` are those of the command's figures, shown in its help."""
-    about = "Figures to draw into --out FILE.png (.svg, .pdf), the first by default: "
-    about += f"{' '.join(names)}{more}. Several go to FILE-NAME.png."
-    return click.Option(["--plot"], type=NAMES, help=about)
-
-
 def wants_figure(output: OutputOptions) -> bool:
     """Tell whether ``--out`` is a figure; if so, refuse at once where figures can't be drawn."""
     if output.out is None or files.suffix(output.out) not in FIGURES:
@@ -302,19 +296,3 @@ def progress_of(
     finally:
         for bar in bars:
             bar.stop()
-
-
-@contextmanager
-def shown_progress(title: str, output: OutputOptions) -> Iterator[None]:
-    """Show how far the work inside has come."""
-    with progress_of(title, output) as progress, listening(progress):
-        yield
-
-
-@contextmanager
-def workers_with_progress(title: str, output: OutputOptions) -> Iterator[Workers]:
-    """Yield workers that show how far they have come."""
-    from steelyard.core.parallel import Workers
-
-    with progress_of(title, output) as progress:
-        yield Workers(output.jobs, progress)

@@ -4,11 +4,13 @@ An option is declared once, as a field of an options class (:mod:`steelyard.core
 :func:`options_of` makes the click options of it.
 """
 
+# ruff: noqa: RUF009 - fields of options are made by functions, whatever their type
+
 from __future__ import annotations
 
 import csv
+import json
 import math
-import re
 from collections.abc import Callable, Collection, Iterable, Sequence
 from dataclasses import dataclass, fields, replace
 from functools import partial
@@ -126,18 +128,6 @@ def _pair(form: str, text: str) -> tuple[str, str]:
     return left, right
 
 
-def _program(form: str, text: str) -> tuple[str, str]:
-    """Split at an equals sign behind a single word, or name a command by its program."""
-    if re.match(r"[^\s=]*=", text):
-        return _pair(form, text)
-    words = text.split()
-    scripts = (word for word in words if word.endswith((".py", ".sh", ".pl", ".rb")))
-    program = next(scripts, words[0] if words else "")
-    if not program:
-        raise ValueError(f"'{text}' is not of the form {form}")
-    return Path(program).stem, text
-
-
 def _roles(text: str) -> tuple[tuple[str, str], ...]:
     return tuple(_pair("COL=VALUE", cell) for cell in split_names(text))
 
@@ -156,8 +146,8 @@ def _folder(text: str) -> Path:
     return Path(text)
 
 
-def _paired(form: str, parse: Callable[[str, str], Any] = _pair) -> Parsed:
-    return Parsed(form, partial(parse, form))
+def _paired(form: str) -> Parsed:
+    return Parsed(form, partial(_pair, form))
 
 
 FINITE = _Finite()
@@ -181,7 +171,7 @@ _TYPES: dict[str, Any] = {
     "roles": Parsed("ROLE=COL,...", _roles),
     "kinds": Parsed("KIND:A,B", _kinds),
     "settings": _paired("NAME=VALUE"),
-    "commands": _paired("[NAME=]COMMAND", _program),
+    "commands": _paired("NAME=COMMAND"),
     "score files": _paired("NAME=FILE"),
 }
 _REPEATED = ("pairs", "kinds", "texts", "files", "settings", "commands", "score files")
@@ -207,6 +197,11 @@ def _type(option: Option) -> Any:
 
 
 # Options from the fields of a class
+
+#: Fields of kinds that only commands have.
+path = partial(option, "path", None)
+output_file = partial(option, "output", None, metavar="FILE")
+texts = partial(option, "texts", ())
 
 
 def options_of(cls: type[Options], *chosen: str) -> list[click.Option]:
@@ -347,13 +342,9 @@ class OutputOptions(Options):
 
 
 def output_options(
-    suffixes: Collection[str], usual: str | None = None, unused: Collection[str] = ()
+    suffixes: Collection[str], usual: str | None = None, hidden: Collection[str] = ()
 ) -> list[click.Option]:
-    """Make the options of results; those ``unused`` are accepted and not shown.
-
-    ``suffixes`` are what ``--out`` may end in, and ``usual`` is the file where none is named.
-    Without suffixes it names the folder that the command makes.
-    """
+    """Make the options of results; those ``hidden`` are accepted and not shown."""
     about = Option(kind="folder", help="The folder to make.", metavar="DIR")
     if suffixes:
         tables = " ".join(f".{suffix}" for suffix in suffixes if suffix not in FIGURES)
@@ -363,7 +354,7 @@ def output_options(
     declared = OutputOptions.declared() | {"out": about}
     defaults = {field.name: field.default for field in fields(OutputOptions)} | {"out": usual}
     return [
-        _made(name, declaration, defaults[name], hidden=name in unused)
+        _made(name, declaration, defaults[name], hidden=name in hidden)
         for name, declaration in declared.items()
     ]
 
@@ -391,12 +382,8 @@ class TextOptions(Options):
         flag="--metrics",
         choices=METRICS,
     )
-    src: Path | None = option(
-        "path", None, "Source of plain text files, one line per segment.", metavar="FILE"
-    )
-    ref: tuple[str, ...] = option(
-        "texts",
-        (),
+    src: Path | None = path("Source of plain text files, one line per segment.", metavar="FILE")
+    ref: tuple[str, ...] = texts(
         "Reference: a plain text file, or its name in inputs that hold several (repeatable).",
         flag="--ref --refs",
         metavar="FILE|NAMES",
@@ -405,8 +392,7 @@ class TextOptions(Options):
     settings: tuple[tuple[str, str], ...] = option(
         "settings",
         (),
-        "An option of a metric, as bleu.tokenize=intl (repeatable). Those of kobe: "
-        f"{_kobe_options()}.",
+        f"An option of a metric, as bleu.tokenize=intl (repeatable); of kobe: {_kobe_options()}.",
         flag="--set",
     )
     commands: tuple[tuple[str, str], ...] = option(
@@ -423,16 +409,7 @@ class TextOptions(Options):
         "{system} in its name (repeatable).",
         flag="--score-file",
     )
-    kb: Path | None = option(
-        "path", None, "Knowledge base of kobe; by default the embedded one.", metavar="DIR"
-    )
-    links: Path | None = option(
-        "path",
-        None,
-        "Links of another linker for kobe, in place of a knowledge base: entity annotations of the "
-        "texts, as JSON lines or a folder of the KoBE release.",
-        metavar="PATH",
-    )
+    kb: Path | None = path("Knowledge base of kobe; by default the embedded one.", metavar="DIR")
 
     @property
     def reference_files(self) -> list[Path]:
@@ -507,11 +484,10 @@ class TextOptions(Options):
         if not metrics:
             raise UsageError("texts need a metric to be scored by; for example: --metrics chrf")
         settings = settings_of(self.settings)
-        for name, path in (("kb", self.kb), ("links", self.links)):
-            if path is not None and not self.kobe:
-                raise UsageError(f"--{name} is for kobe, which --metrics does not name")
-            for metric in self.kobe if path is not None else ():
-                settings.setdefault(metric, {})[name] = path
+        if self.kb is not None and not self.kobe:
+            raise UsageError("--kb is for kobe, which --metrics does not name")
+        for metric in self.kobe if self.kb is not None else ():
+            settings.setdefault(metric, {})["kb"] = self.kb
         linked = annotations is not None or any("links" in settings.get(m, {}) for m in _KOBE)
         if self.kobe and not linked and not (es.language_pair or "").partition("-")[2]:
             raise UsageError(
@@ -541,34 +517,21 @@ def _is_file(reference: str) -> bool:
 
 
 def settings_of(pairs: Iterable[tuple[str, str]]) -> dict[str, dict[str, Any]]:
-    """Return what ``--set`` says by metric; a further dot leads into a group of options.
+    """Return what ``--set`` says by metric; numbers, true and false are written as in JSON.
 
     Examples
     --------
-    >>> settings_of([("bleu.lowercase", "true"), ("kobe.link.min_population", "5")])
-    {'bleu': {'lowercase': True}, 'kobe': {'link': {'min_population': 5}}}
+    >>> settings_of([("bleu.lowercase", "true"), ("bleu.tokenize", "intl")])
+    {'bleu': {'lowercase': True, 'tokenize': 'intl'}}
     """
     settings: dict[str, dict[str, Any]] = {}
-    for key, value in pairs:
-        metric, *groups, name = key.split(".") if "." in key else ("", "")
-        if not all((metric, *groups, name)):
-            raise UsageError(f"--set {key}={value}: expected METRIC.OPTION=VALUE")
-        options = settings.setdefault(metric, {})
-        for group in groups:
-            options = options.setdefault(group, {})
-            if not isinstance(options, dict):
-                raise UsageError(f"--set {key}={value}: {metric}.{group} has a value already")
-        options[name] = _value(value)
-    return settings
-
-
-def _value(text: str) -> Any:
-    """Read true, false and numbers; anything else is a text."""
-    if text in ("true", "false"):
-        return text == "true"
-    for kind in (int, float):
+    for key, text in pairs:
+        metric, _, name = key.partition(".")
+        if not (metric and name):
+            raise UsageError(f"--set {key}={text}: expected METRIC.OPTION=VALUE")
         try:
-            return kind(text)
+            value = json.loads(text)
         except ValueError:
-            continue
-    return text
+            value = text
+        settings.setdefault(metric, {})[name] = value
+    return settings

@@ -24,16 +24,10 @@ class _Files(Options):
         "file", None, "Entity mistakes to mark in the outputs: JSON lines.", metavar="FILE"
     )
     ratings: tuple[Path, ...] = option(
-        "files",
-        (),
-        "Raw judgements, for the agreement of raters and the errors they marked (repeatable).",
-        metavar="FILE",
+        "files", (), "Raw judgements, for agreement and marked errors (repeatable).", metavar="FILE"
     )
     verdicts: tuple[Path, ...] = option(
-        "files",
-        (),
-        "Verdicts of judges beside labels of annotators, for a section on judges (repeatable).",
-        metavar="FILE",
+        "files", (), "Verdicts of judges beside labels of annotators (repeatable).", metavar="FILE"
     )
     raters: tuple[str, ...] = names(
         (), "Columns of --verdicts that are labels of annotators.", flag="--verdict-raters"

@@ -10,8 +10,7 @@ import click
 
 from steelyard.cli.engine import Answer, Call, command
 from steelyard.cli.flags import spoken
-from steelyard.cli.output import plot_option, progress_of
-from steelyard.cli.params import FIGURES, SUFFIXES, Known
+from steelyard.cli.params import Known
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -39,9 +38,8 @@ PLOTS = ("published",)
         "(repeatable; default: data in STEELYARD_SHARED if that is set, else what data get "
         "fetched).",
     ),
-    plot_option(PLOTS),
     inputs="",
-    suffixes=(*SUFFIXES, *FIGURES),
+    plots=" ".join(PLOTS),
     examples=(
         "steelyard data get wmt23 && steelyard reproduce spa",
         "steelyard reproduce paired --data frames",
@@ -67,7 +65,7 @@ def reproduce(call: Call) -> Answer:
     places = Places.of(call.settings["data"] or None)
     module, _, name = PAPERS[paper].partition(":")
     run: Callable[..., Reproduction] = getattr(import_module(module), name)
-    with progress_of(f"reproducing {paper}", call.output) as progress:
+    with call.progress(f"reproducing {paper}", counted=True) as progress:
         result = run(places, rng=call.output.seed, progress=progress)
     rows = (replace(row, note=spoken(row.note) if row.note else None) for row in result.rows)
     result = replace(result, rows=tuple(rows))

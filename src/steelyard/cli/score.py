@@ -9,19 +9,18 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from steelyard.cli.engine import Answer, Call, command, given
+from steelyard.cli.engine import Answer, Call, command
 from steelyard.cli.group import TEXTS
-from steelyard.cli.output import plot_option
 from steelyard.cli.params import (
-    FIGURES,
     SUFFIXES,
     TABLES,
     InputOptions,
     OutputOptions,
     TextOptions,
+    output_file,
 )
 from steelyard.core.errors import UsageError
-from steelyard.core.options import Options, flag, option, text
+from steelyard.core.options import Options, flag, text
 from steelyard.formats import files
 
 if TYPE_CHECKING:
@@ -38,46 +37,26 @@ class ScoreOptions(Options):
 
     src_lang: str | None = text(None, "Language of the source, as de.", metavar="CODE")
     tgt_lang: str | None = text(
-        None,
-        "Language of the outputs; it decides how texts are split into words.",
-        metavar="CODE",
+        None, "Language of the outputs, which decides how texts are split.", metavar="CODE"
     )
-    explain: Path | None = option(
-        "output",
-        None,
-        "Write what became of each entity (kobe) as JSON lines: alarms that are sure enough, the "
-        "surest first, and all that was found.",
-        metavar="FILE",
-    )
+    explain: Path | None = output_file("Write what became of each entity (kobe) as JSON lines.")
     details: bool = flag("Print all tables: what kobe counts, by system and by group.")
-    system_scores: Path | None = option(
-        "output",
-        None,
-        "Write the scores of systems as a table (.csv .tsv .jsonl .parquet), which meta --level "
-        "sys reads.",
-        metavar="FILE",
+    system_scores: Path | None = output_file(
+        "Write the scores of systems (.csv .tsv .jsonl .parquet), which meta --level sys reads."
     )
-
-    def check(self, texts: TextOptions) -> None:
-        """Refuse what does not go together."""
-        if self.explain is not None and not texts.kobe:
-            raise UsageError("--explain is for kobe, which --metrics does not name")
-        if self.system_scores is not None and files.suffix(self.system_scores) not in TABLES:
-            kinds = " ".join(f".{kind}" for kind in TABLES)
-            raise UsageError(f"--system-scores {self.system_scores}: expected one of {kinds}")
 
 
 @command(
     TextOptions,
     ScoreOptions,
-    plot_option(PLOTS),
     InputOptions,
-    suffixes=tuple(dict.fromkeys((*SUFFIXES, *TABLES, *FIGURES))),
-    seeded=False,
+    suffixes=(*SUFFIXES, *TABLES),
+    plots=" ".join(PLOTS),
+    hidden="seed jobs",
     headings={
         "Texts and metrics": "metric src ref src_lang tgt_lang allow_empty settings",
         "Metrics from elsewhere": "score_files commands",
-        "Names and numbers (kobe)": "kb links explain",
+        "Names and numbers (kobe)": "kb explain",
         "Further files to write": "system_scores",
     },
     shape=TEXTS,
@@ -85,7 +64,7 @@ class ScoreOptions(Options):
         "steelyard score new.en old.en --ref ref.en --metrics bleu,chrf",
         "steelyard score texts.jsonl --metrics bleu,chrf --ref refA --out scores.csv",
         "steelyard score --src src.de new.en --metrics kobe --src-lang de --tgt-lang en",
-        "steelyard score --src src.de --ref ref.en new.en --command 'my-metric {src} {out} {ref}'",
+        "steelyard score new.en --src src.de --ref ref.en --command 'mine=my-metric {src} {out}'",
         "steelyard score new.en old.en --ref ref.en --score-file comet=comet.json",
     ),
 )
@@ -100,7 +79,11 @@ def score(call: Call) -> Answer:
     from steelyard.formats.save import save
 
     texts, how, reading = call.take(TextOptions), call.take(ScoreOptions), call.reading
-    how.check(texts)
+    if how.explain is not None and not texts.kobe:
+        raise UsageError("--explain is for kobe, which --metrics does not name")
+    if how.system_scores is not None and files.suffix(how.system_scores) not in TABLES:
+        kinds = " ".join(f".{kind}" for kind in TABLES)
+        raise UsageError(f"--system-scores {how.system_scores}: expected one of {kinds}")
     figures = call.figures(PLOTS if texts.kobe else PLOTS[1:])
     es, links = texts.joined(texts.read(call.inputs, reading), reading)
     with call.progress("scoring"):
@@ -127,11 +110,11 @@ def _next(call: Call, scores: Scores) -> str | None:
     from steelyard.cli.compare import compare
 
     params = click.get_current_context().command.params
-    typed = {param.name for param in params if param.name and given(param.name)}
+    typed = {param.name for param in params if param.name and call.given(param.name)}
     typed -= {"inputs", "plot", *OutputOptions.declared(), *ScoreOptions.declared()}
     if scores.evalset.n_systems < 2 or not typed <= {param.name for param in compare.params}:
         return None
-    languages = ("--lp", str(scores.evalset.language_pair)) if given("src_lang") else ()
+    languages = ("--lp", str(scores.evalset.language_pair)) if call.given("src_lang") else ()
     return call.another("compare", *languages, keep=typed)
 
 
