@@ -105,18 +105,6 @@ def test_debug_shows_the_traceback(tmp_path, capsys):
     assert "Traceback" in capsys.readouterr().err
 
 
-@pytest.mark.parametrize("target", ["out.parquet", "out.csv", "out.tsv.gz", "out.jsonl"])
-def test_convert_and_read_again(scores, tmp_path, capsys, target):
-    import steelyard as sy
-
-    out = tmp_path / target
-    options = ["--human", "mqm", "--lp", "en-de"]
-    assert run(["data", "convert", str(scores), str(out), *options]) == 0
-    before = sy.load(scores, human="mqm", lp="en-de")
-    assert sy.load(out, human="mqm", lp="en-de").identical(before)
-    assert f"Wrote {out}." in capsys.readouterr().out
-
-
 def test_convert_says_what_it_leaves_out(tmp_path, capsys):
     (tmp_path / "seg.csv").write_text(LONG)
     (tmp_path / "sys.csv").write_text("system,chrF\nA,55\nB,41\n")

@@ -98,13 +98,6 @@ def test_help_shows_defaults_bounds_and_words_for_none():
         assert part in shown, part
 
 
-def test_arguments_become_flags_only_where_the_command_has_them():
-    assert spoken("say score=NAME") == "say score=NAME"  # no command runs
-    flags = {"score": "--score", "where": "--where"}
-    assert spoken("'score=NAME' (score=NAME)", flags) == "'score=NAME' (--score NAME)"
-    assert spoken('resume="x", score="a b"', flags) == "resume x, --score 'a b'"
-
-
 MESSAGES = [
     "'da' lacks 1,620 scores (common=True weighs all metrics on what all have)",
     'the ratings are not known; give raw ratings (intervals="system", protocol=...)',

@@ -75,7 +75,7 @@ def test_what_was_added_is_shown(base, tmp_path, capsys):
     [
         (["info", "NOWHERE"], "NOWHERE: no such knowledge base"),
         (["info", "BASE", "--entity", "wd:Q1"], "no entity 'wd:Q1' in BASE"),
-        (["build", "wikidat", "x", "--out", "o"], "no source 'wikidat'; did you mean 'wikidata'?"),
+        (["build", "wikidat", "x", "--out", "o"], "no 'wikidat'; did you mean 'wikidata'?"),
         (["build", "wikidata", "--out", "o"], "Missing argument 'INPUT'"),
         (["build", "wikidata", "NOWHERE", "--out", "o"], "NOWHERE: no such file"),
         (["build", "table", "NAMES"], "--out is missing"),

@@ -8,7 +8,7 @@ from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from steelyard.cli.engine import READING, Answer, Call, command, typed_names, typed_option
+from steelyard.cli.engine import READING, Answer, Call, command, typed_option
 from steelyard.cli.flags import spoken
 from steelyard.cli.group import BATTLES, SCORES
 from steelyard.cli.params import DetailsOptions, InputOptions, TextOptions
@@ -59,9 +59,7 @@ class _Request(Options):
     score: tuple[str, ...] | None = names(None, "Compare by this score, or by several of them.")
     pair: tuple[str, ...] | None = names(None, "The decision card of two systems.", metavar="A,B")
     battles: str | None = text(
-        None,
-        "Rank by a log of battles, or by a folder of logs, instead of scores.",
-        metavar="LOG",
+        None, "Rank by a log of battles, or a folder of logs, instead of scores.", metavar="LOG"
     )
     pass_k: tuple[int, ...] | None = wholes(
         None, "Of repeated runs: pass@k and pass^k.", flag="--k"
@@ -307,7 +305,7 @@ def _ranked(call: Call, result: RankedSystems, unused: tuple[str, ...] = ()) -> 
 
 def _by_one(call: Call, score: str) -> str | None:
     """Propose the first of several scores."""
-    return call.again(*typed_option("--score", typed_names(score)), without={"score"})
+    return call.again(*typed_option("--score", score), without={"score"})
 
 
 def _next(call: Call, result: RankedSystems) -> str | None:
@@ -316,7 +314,7 @@ def _next(call: Call, result: RankedSystems) -> str | None:
 
     first = result.ranking(next(iter(result.aggregations)))[:2]
     if isinstance(result, Comparison) and len(first) == 2:
-        pair = typed_option("--pair", typed_names(*first))
+        pair = typed_option("--pair", *first)
         return call.again(*pair, without=(*_NOT_ON_THE_CARD, "intervals", "plot", "details"))
     has_pairs = len(first) == 2 and not call.settings["pairwise"] and result.tests
     return call.again("--pairwise", without={"plot"}) if has_pairs else None

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from steelyard.cli.engine import READING, Answer, Call, command, typed, typed_names, typed_option
+from steelyard.cli.engine import READING, Answer, Call, command, typed, typed_option
 from steelyard.cli.flags import spoken
 from steelyard.cli.group import ANY, JUDGED, LazyGroup
 from steelyard.cli.output import facts_table
@@ -126,17 +126,13 @@ def _of_verdicts(call: Call, verdicts: Verdicts) -> Answer:
     words = [f"{path} holds verdicts on {kind}: {', '.join(counts)}."]
     then = None
     if who["raters"] and who["judges"]:
-        human = typed_option("--human", typed_names(*who["raters"]))
+        human = typed_option("--human", *who["raters"])
         then = call.another("judge", *human, keep={"where", "ignore"})
     elif not who["raters"]:
         words.append("To compare judges, name the human labels: steelyard judge --human COLUMNS.")
     flags = {"words": "--words", "swapped": "--swapped"}  # of the commands that fit
-    result = {
-        "path": path,
-        "format": "verdicts",
-        **facts,
-        "warnings": [spoken(note, flags) for note in verdicts.notes],
-    }
+    more = {"warnings": [spoken(note, flags) for note in verdicts.notes]}
+    result = {"path": path, "format": "verdicts", **facts, **more}
     return Answer(result=result, tables=[facts_table(facts, "verdicts")], words=words, then=then)
 
 
@@ -149,13 +145,8 @@ def _of_judgements(call: Call, read: Read) -> Answer:
     name, then = "compare" if isinstance(read.value, BattleLog) else "human", None
     if isinstance(read.value, (BattleLog, Rankings, Ratings)):
         then = call.another(name, keep={"where", "ignore", "columns", "format"})
-    result = {
-        "path": path,
-        "format": read.form,
-        **facts,
-        "read": [file.taken_for() for file in read.files],
-        "warnings": list(read.notes),
-    }
+    more = {"read": [file.taken_for() for file in read.files], "warnings": list(read.notes)}
+    result = {"path": path, "format": read.form, **facts, **more}
     words = [f"{path} holds {read.form}: {counts}."]
     return Answer(result=result, tables=[facts_table(facts, read.form)], words=words, then=then)
 

@@ -143,7 +143,6 @@ class Answer:
     draw: Callable[[str], Any] | None = None
     writes: Sequence[tuple[Path | None, Callable[[Path], object]]] = ()  # may return what to say
     says_read: bool = False  # whether what is shown says what was read
-    table_file: str = "FILE.csv"  # what ``--out`` writes whole tables to
     more: Mapping[str, Any] | None = None  # what JSON has, too
     code: int = 0
 
@@ -155,19 +154,15 @@ def typed(*words: str) -> str | None:
     return shlex.join(("steelyard", *words))
 
 
-def typed_names(*values: str) -> str:
-    """Write names as one option takes them, those with a comma in quotes."""
-    quoted = (
+def typed_option(flag: str, *names: str) -> tuple[str, ...]:
+    """Write an option and its names: those with a comma in quotes; some begin with a hyphen."""
+    quoted = [
         '"' + name.replace('"', '""') + '"'
         if set(name) & set(',"') or name != name.strip()
         else name
-        for name in values
-    )
-    return ",".join(quoted)
-
-
-def typed_option(flag: str, value: str) -> tuple[str, ...]:
-    """Write an option and its value, which may begin with a hyphen."""
+        for name in names
+    ]
+    value = ",".join(quoted)
     return (f"{flag}={value}",) if value.startswith("-") else (flag, value)
 
 

@@ -141,23 +141,20 @@ def _laid_out(command: click.Command, ctx: click.Context) -> str:
 class Question(click.Command):
     """A command with its help in parts.
 
-    ``headings`` map a heading to the options below it, by their names in Python; ``lists`` are
-    what else is listed, by heading; ``shape`` says what a file looks like; ``examples`` are
-    commands to paste.
+    ``headings`` map a heading to the options below it, by their names in Python; ``shape`` says
+    what a file looks like; ``examples`` are commands to paste.
     """
 
     def __init__(
         self,
         *args: Any,
         headings: Mapping[str, str] | None = None,
-        lists: Mapping[str, Mapping[str, str]] | None = None,
         shape: str = "",
         examples: Sequence[str] = (),
         **settings: Any,
     ) -> None:
         super().__init__(*args, **settings)
         self.headings = dict(headings or {})
-        self.lists = dict(lists or {})
         self.shape = shape
         self.examples = tuple(examples)
 
@@ -167,9 +164,6 @@ class Question(click.Command):
 
     def format_options(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
         """Write options under their headings, each in the order of the heading."""
-        for heading, listed in self.lists.items():
-            with formatter.section(heading):
-                formatter.write_dl(list(listed.items()))
         params = {param.name: param for param in self.get_params(ctx)}
         groups: list[tuple[str, list[click.Parameter]]] = []
         for heading, names in (*self.headings.items(), *_SHARED.items()):

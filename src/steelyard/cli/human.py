@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 import click
 
-from steelyard.cli.engine import Answer, Call, command, typed, typed_names, typed_option
+from steelyard.cli.engine import Answer, Call, command, typed, typed_option
 from steelyard.cli.group import RATINGS
 from steelyard.cli.params import ROWS, SUFFIXES, TABLES, DetailsOptions, Known, output_file
 from steelyard.core.errors import UsageError
@@ -100,7 +100,6 @@ def human(call: Call) -> Answer:
             (scores, save_scores),
         ),
         then=_next(call, result, scores, kept.pairs),
-        table_file="FILE.md",
     )
 
 
@@ -119,7 +118,7 @@ def _next(call: Call, result: HumanScores, scores: Path | None, pairs: Path | No
     means = result.averages
     if means is not None and scores is not None:
         score = result.score if result.score in means.values else next(iter(means.values))
-        return typed("compare", str(scores), *typed_option("--score", typed_names(score)))
+        return typed("compare", str(scores), *typed_option("--score", score))
     if means is None and pairs is not None:
         return typed("compare", "--battles", str(pairs))
     if means is None and result.battles is None:

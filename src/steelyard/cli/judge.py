@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from steelyard.cli.engine import Answer, Call, command, typed_names, typed_option
+from steelyard.cli.engine import Answer, Call, command, typed_option
 from steelyard.cli.group import VERDICTS, LazyGroup, Question
 from steelyard.cli.params import PAIR, ROWS, SUFFIXES, TABLES, DetailsOptions, options_of
 from steelyard.core.errors import UsageError
@@ -30,6 +30,12 @@ CARD = "card"
 PLOTS = ("agreement", "gaps", "confusion", "bias", "labels")  # what report.figures.judges draws
 _READING = frozenset((*ReadOptions.declared(), "where", "columns"))
 _BUDGET = 50  # labels that are proposed
+_HEADINGS = {
+    "Who is who": "human judge judges own covariates",
+    "How verdicts are read": "words swapped",
+    "What is wanted": "by pair labels half_width kappa budget",
+    "How it is computed": "unit unparsed alt_epsilon level draws",
+}
 _OWN = click.Option(
     ["--own"],
     type=PAIR,
@@ -80,7 +86,6 @@ class WithDefault(LazyGroup):
 def _question(
     options: type[ReadOptions],
     *more: Any,
-    headings: dict[str, str],
     inputs: str = "FILES...",
     without: Collection[str] = (),
     **settings: Any,
@@ -89,10 +94,12 @@ def _question(
     made = [option for option in options_of(options) if option.name not in without]
     if issubclass(options, BiasOptions):
         made.append(_OWN)
-    names = {option.name for option in made}
-    who = " ".join(n for n in ("human", "judge", "judges", "own", "covariates") if n in names)
-    shown = {"Who is who": who, "How verdicts are read": "words swapped", **headings}
-    parts = {"inputs": inputs, "headings": shown, "shape": VERDICTS, **settings}
+    known = {option.name for option in made}
+    headings = {
+        heading: " ".join(name for name in listed.split() if name in known)
+        for heading, listed in _HEADINGS.items()
+    }
+    parts = {"inputs": inputs, "headings": headings, "shape": VERDICTS, **settings}
     return command(made, ROWS, *more, **parts)
 
 
@@ -106,10 +113,6 @@ def _question(
         help="What every judge must meet, about an end of an interval, with names as in --json: "
         "'kappa.low>=0.4' (repeatable). Exit code 3 if one fails, 4 if one is undecided.",
     ),
-    headings={
-        "How they are compared": "unit unparsed alt_epsilon level details",
-        "A gate": "require",
-    },
     plots=" ".join(PLOTS),
     hidden="seed jobs",
     cls=_Usage,
@@ -154,14 +157,13 @@ def _next(call: Call, report: JudgeReport) -> str | None:
         question, name = "judge plan", report.cards[0].name
     if name is None:
         return call.another(question, keep=_READING)
-    option = typed_option("--judge", typed_names(name))
+    option = typed_option("--judge", name)
     return call.another(question, *option, keep=_READING - {"judges"})
 
 
 @_question(
     BiasOptions,
     DetailsOptions,
-    headings={"What to look at": "unit level details"},
     hidden="seed jobs",
     examples=(
         "steelyard judge bias battles.csv --human vote",
@@ -182,7 +184,6 @@ def bias(call: Call) -> Answer:
 
 @_question(
     CorrectOptions,
-    headings={"What to estimate": "by pair labels", "Intervals": "unit level draws"},
     without=["judges"],
     examples=(
         "steelyard judge correct verdicts.csv --human expert --judge gpt",
@@ -203,7 +204,6 @@ def correct(call: Call) -> Answer:
 
 @_question(
     PlanOptions,
-    headings={"What is wanted": "half_width kappa budget", "Intervals": "unit level"},
     without=["judges"],
     suffixes=(*SUFFIXES, *TABLES),
     examples=(
@@ -237,7 +237,6 @@ def plan(call: Call) -> Answer:
 
 @_question(
     DriftOptions,
-    headings={"How they are compared": "unit level"},
     inputs="OLD NEW [LABELS]...",
     hidden="seed jobs",
     examples=(

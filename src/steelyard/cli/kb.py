@@ -13,10 +13,10 @@ import click
 from steelyard.cli.engine import Answer, Call, command, typed
 from steelyard.cli.group import TEXTS, LazyGroup
 from steelyard.cli.output import facts_table, records_table
-from steelyard.cli.params import TABLES, InputOptions
-from steelyard.core.errors import InputError, UsageError, hint
+from steelyard.cli.params import TABLES, InputOptions, Known
+from steelyard.core.errors import InputError, UsageError
 from steelyard.core.options import Options, flag, names, text
-from steelyard.core.table import Column, Table
+from steelyard.core.table import Table
 from steelyard.core.text import plural
 
 if TYPE_CHECKING:
@@ -24,10 +24,6 @@ if TYPE_CHECKING:
     from steelyard.kobe.linking.linker import DictionaryLinker
     from steelyard.kobe.mention import Mentions
 
-SOURCES = {
-    "wikidata": "the JSON dump: plain, .gz, .bz2, or - for standard input",
-    "table": "a table of names: id, lang, alias or name, perhaps category, prior, tier",
-}
 _ALIASES = """\
 A table of names has a row for each name, and tabs between columns:
   id      lang  alias
@@ -59,13 +55,12 @@ class BuildOptions(Options):
 
 
 @command(
-    click.Argument(["source"], metavar="SOURCE"),
+    click.Argument(["source"], type=Known(["wikidata", "table"]), metavar="SOURCE"),
     click.Argument(["path"], metavar="INPUT"),
     BuildOptions,
     inputs="",
     suffixes=(),
     hidden="seed jobs",
-    lists={"SOURCE is one of": SOURCES},
     shape=_ALIASES,
     examples=(
         "steelyard kb build table names.tsv --out my-kb",
@@ -75,7 +70,8 @@ class BuildOptions(Options):
 def build(call: Call) -> Answer:
     """Build a knowledge base from a source.
 
-    INPUT is the file of the source, of any size: it is sorted on disk.
+    SOURCE is wikidata, and INPUT its JSON dump (plain, .gz, .bz2, or - for standard input); or it
+    is table, and INPUT a table of names: id, lang, alias or name, perhaps category, prior and tier.
     """
     from steelyard.kobe.base.build import Limits
     from steelyard.kobe.base.build import build as build_base
@@ -88,8 +84,6 @@ def build(call: Call) -> Answer:
     name, path = call.settings["source"], call.settings["path"]
     if out is None:
         raise UsageError("--out is missing: the folder of the knowledge base to make")
-    if name not in SOURCES:
-        raise UsageError(f"no source '{name}'; {hint(name, SOURCES)}")
     langs = None if wanted.langs is None else frozenset(map(normalise, wanted.langs))
     sources: list[Source] = [Wikidata(path) if name == "wikidata" else AliasTable(path)]
     limits = [Limits(langs)]
@@ -389,8 +383,7 @@ def annotate(call: Call) -> Answer:
         "warnings": warnings,
     }
     title = f"{plural(annotations.n_segments, 'sentence')} of {es.language_pair}"
-    columns = (Column("system"), Column("mentions", digits=0))
-    table = Table(title, columns, tuple(mentions.items()))
+    table = facts_table(mentions, title)
     linked = plural(sum(mentions.values()), "mention")
     words = [f"{title} have {linked} of entities in {plural(len(mentions), 'text')} of each."]
     writes = [(out, lambda path: save(annotations, path, to="entities"))]

@@ -10,9 +10,9 @@ from typing import TYPE_CHECKING, Any
 from steelyard.cli.engine import READING, Answer, Call, command
 from steelyard.cli.flags import spoken
 from steelyard.cli.group import JUDGED
-from steelyard.cli.params import InputOptions
+from steelyard.cli.params import InputOptions, texts
 from steelyard.core.errors import UsageError
-from steelyard.core.options import Options, choice, flag, names, option
+from steelyard.core.options import Options, choice, flag, names
 from steelyard.metaevaluation.options import DEFAULT, MetaOptions
 
 if TYPE_CHECKING:
@@ -49,9 +49,7 @@ class _Request(Options):
         "and other Kendall variants.",
     )
     corpus: tuple[str, ...] = names(
-        (),
-        "Add these metrics, scored on the texts: bleu chrf chrf++ ter kobe kobe-ref and others of "
-        "score.",
+        (), "Add these metrics, scored on the texts: bleu chrf ter kobe kobe-ref, others of score."
     )
     refs: tuple[str, ...] | None = names(
         None, "References that --corpus compares with.", flag="--ref"
@@ -64,11 +62,8 @@ class _Request(Options):
         "Run the protocol of a shared task on the folder INPUT; wmt26: on human ratings and "
         "predictions.",
     )
-    add: tuple[str, ...] = option(
-        "texts",
-        (),
-        "Scores of your own metric, for all sets of a protocol or one (repeatable).",
-        metavar="[SET=]FILE",
+    add: tuple[str, ...] = texts(
+        "Scores of your own metric, for all sets or one (repeatable).", metavar="[SET=]FILE"
     )
 
     @property

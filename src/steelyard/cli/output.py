@@ -32,7 +32,7 @@ if TYPE_CHECKING:
 
 SCHEMA = 1  # of JSON; a number that changes when old keys do
 _NEXT = "next:"
-_WHOLE = "--out {} or a wider window has all columns"
+_WHOLE = "--out FILE.md or a wider window has all columns"
 _WARNINGS = 3  # that are printed without --details
 _PLAIN = ("seg", "src", "refs", "out")  # columns of texts and scores as we write them
 _PATIENCE = 1.0  # seconds before a bar is shown
@@ -64,7 +64,7 @@ def emit(answer: Answer, output: OutputOptions) -> None:
         click.echo(dumps(json))
         then = None
     else:
-        screen = replace(_screen(sys.stdout), whole=_WHOLE.format(answer.table_file))
+        screen = replace(_screen(sys.stdout), whole=_WHOLE)
         text = result_text(words, pieces, screen)
         if text:
             click.echo(text, color=screen.colour or None)

@@ -76,29 +76,30 @@ class Known(_Choice):
         return value
 
 
-class _Finite(click.types.FloatParamType):
-    def convert(self, value: Any, param: Any, ctx: Any) -> float:
-        number = float(super().convert(value, param, ctx))
-        if not math.isfinite(number):
-            self.fail(f"{value} is not a finite number.", param, ctx)
-        return number
-
-
-class _OrWord:
-    """A number within bounds, or a word."""
+class _Number:
+    """A finite number, or a word."""
 
     word: str | None = None
 
     def convert(self, value: Any, param: Any, ctx: Any) -> Any:
-        """Let the word pass."""
-        return value if value == self.word else super().convert(value, param, ctx)  # type: ignore[misc]
+        """Let the word pass, and refuse what is not finite."""
+        if value == self.word:
+            return value
+        number = super().convert(value, param, ctx)  # type: ignore[misc]
+        if not math.isfinite(number):
+            self.fail(f"{value} is not a finite number.", param, ctx)  # type: ignore[attr-defined]
+        return number
 
 
-class _Real(_OrWord, click.FloatRange, _Finite):
+class _Finite(_Number, click.types.FloatParamType):
     pass
 
 
-class _Whole(_OrWord, click.IntRange):
+class _Real(_Number, click.FloatRange):
+    pass
+
+
+class _Whole(_Number, click.IntRange):
     pass
 
 
@@ -316,12 +317,7 @@ class OutputOptions(Options):
     out: Path | None = option("file", None, metavar="FILE")
     seed: int = whole(0, "Seed of everything random.", least=0)
     jobs: int | None = whole(
-        None,
-        "Processes to use where work splits; auto: one for each core if it takes longer than a few "
-        "seconds. The result does not depend on it.",
-        least=1,
-        none="auto",
-        metavar="N|auto",
+        None, "Processes; the result stays the same.", least=1, none="auto", metavar="N|auto"
     )
     quiet: bool = flag("No progress and no messages, only errors.")
     debug: bool = flag("Show the traceback of an error.")

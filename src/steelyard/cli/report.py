@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Any
 
 from steelyard.cli.engine import Answer, Call, command
 from steelyard.cli.flags import spoken
@@ -57,6 +56,7 @@ def report(call: Call) -> Answer:
     INPUT is a table, an mt-metrics-eval folder (with --lp) or a native file; several are joined.
     Texts among them can be read in the page.
     """
+    from steelyard.judging.report import judge
     from steelyard.report import explorer
     from steelyard.report.page import Extras, write_report
 
@@ -64,7 +64,10 @@ def report(call: Call) -> Answer:
     es = reading.load(call.inputs)
     for path in beside.ratings:
         es = explorer.with_ratings(es, path)
-    further = Extras(judges=_judges(beside))
+    if beside.raters and not beside.verdicts:
+        raise UsageError("--verdict-raters names columns of --verdicts, which is not given")
+    judged = judge(*beside.verdicts, human=beside.raters) if beside.verdicts else None
+    further = Extras(judges=judged)
     if beside.entities is not None:
         further = replace(further, mistakes=explorer.read_mistakes(beside.entities, es))
     with call.progress("making the report"):
@@ -82,14 +85,3 @@ def report(call: Call) -> Answer:
     return Answer(
         result=result, words=page.words().brief() or [nothing], writes=[(output.out, save)]
     )
-
-
-def _judges(beside: _Files) -> Any:
-    """Compare the judges of files of verdicts, if there are any."""
-    if not beside.verdicts:
-        if beside.raters:
-            raise UsageError("--verdict-raters names columns of --verdicts, which is not given")
-        return None
-    from steelyard.judging.report import judge
-
-    return judge(*beside.verdicts, human=beside.raters)

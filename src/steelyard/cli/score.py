@@ -101,7 +101,6 @@ def score(call: Call) -> Answer:
             (call.out(TABLES), partial(_write, scores)),
         ),
         then=_next(call, scores),
-        table_file="FILE.md",
     )
 
 
