@@ -141,47 +141,6 @@ def test_check_exits_2_on_errors_and_0_on_warnings(scores, tmp_path, capsys):
     assert run(["data", "check", str(whole), "--human", "mqm"]) == 0
 
 
-def test_get_from_a_local_server(tmp_path, capsys):
-    import io
-    import tarfile
-    import threading
-    from functools import partial
-    from http.server import SimpleHTTPRequestHandler, ThreadingHTTPServer
-
-    class Quiet(SimpleHTTPRequestHandler):
-        def log_message(self, *args):
-            pass
-
-    site = tmp_path / "site"
-    site.mkdir()
-    with tarfile.open(site / "data.tgz", "w:gz") as archive:
-        for name, text in {
-            "documents/en-de.docs": "news d1\nnews d1\n",
-            "sources/en-de.txt": "a\nb\n",
-            "system-outputs/en-de/S.txt": "x\ny\n",
-            "metric-scores/en-de/m-src.seg.score": "S 1.5\nS 2\n",
-        }.items():
-            member = tarfile.TarInfo(f"mt-metrics-eval-v2/wmt99/{name}")
-            member.size = len(text)
-            archive.addfile(member, io.BytesIO(text.encode()))
-    server = ThreadingHTTPServer(("127.0.0.1", 0), partial(Quiet, directory=str(site)))
-    thread = threading.Thread(target=server.serve_forever, daemon=True)
-    thread.start()
-    try:
-        url = f"http://127.0.0.1:{server.server_port}/data.tgz"
-        options = ["--url", url, "--cache", str(tmp_path / "cache"), "--json"]
-        assert run(["data", "get", "wmt99", *options]) == 0
-        folder = json.loads(capsys.readouterr().out)["path"]
-        assert run(["data", "info", folder]) == 0
-        assert "1 system, 2 segments" in capsys.readouterr().out
-        assert run(["data", "get", "wmt98", *options]) == 1
-        assert "wmt99" in capsys.readouterr().err
-    finally:
-        server.shutdown()
-        server.server_close()
-        thread.join()
-
-
 def test_a_closed_pipe_is_no_traceback(scores):
     reader, writer = os.pipe()
     os.close(reader)  # as head does, once it has its lines

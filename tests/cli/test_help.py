@@ -126,11 +126,8 @@ def test_help_of_what_does_not_exist_is_an_error(capsys):
         ("data get", "--seed --jobs --out"),
         ("demo", "--seed --jobs --out"),
         ("data convert", "--seed --jobs --out"),
-        ("data info", "--seed --jobs"),
         ("judge", "--seed --jobs"),
-        ("human", "--jobs"),
         ("compare", "--jobs"),
-        ("report", "--jobs"),
     ],
 )
 def test_options_that_mean_nothing_are_not_offered(words, flags, capsys):

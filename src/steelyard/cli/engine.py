@@ -269,10 +269,13 @@ def _check_outputs(call: Call) -> None:
     written = {flag: path for flag, path in paths.items() if path is not None}
     if len({path.resolve() for path in written.values()}) < len(written):
         raise UsageError(f"{', '.join(written)}: expected different files")
+    existing = {flag: path for flag, path in written.items() if path.is_file()}
+    if not existing:
+        return
     others = {option.name for option in options}
     values = [call.inputs, *(v for name, v in call.settings.items() if name not in others)]
     names = [name for v in values for name in (v if isinstance(v, tuple) else (v,))]
     read = [Path(name) for name in names if isinstance(name, (str, Path)) and Path(name).is_file()]
-    for flag, path in written.items():
-        if path.is_file() and any(path.samefile(each) for each in read):
+    for flag, path in existing.items():
+        if any(path.samefile(each) for each in read):
             raise UsageError(f"{flag} {path}: is an input of this command, left as it is")
