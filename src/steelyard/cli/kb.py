@@ -383,7 +383,8 @@ def annotate(call: Call) -> Answer:
         "warnings": warnings,
     }
     title = f"{plural(annotations.n_segments, 'sentence')} of {es.language_pair}"
-    table = facts_table(mentions, title)
+    rows = [{"system": name, "mentions": count} for name, count in mentions.items()]
+    table = records_table(rows, "system mentions", title)
     linked = plural(sum(mentions.values()), "mention")
     words = [f"{title} have {linked} of entities in {plural(len(mentions), 'text')} of each."]
     writes = [(out, lambda path: save(annotations, path, to="entities"))]
