@@ -7,7 +7,6 @@ from pathlib import Path
 
 import pytest
 
-import steelyard as sy
 from steelyard.cli.main import run
 
 ROWS = """system,segment,mqm,good-refA,bad-refA,est-src,odd
@@ -64,12 +63,8 @@ def test_what_leaves_nothing_is_refused_with_the_reason(scores, capsys, options,
 @pytest.mark.parametrize(
     ("options", "kept"),
     [
-        (["--metrics", "*-refA"], ["bad-refA", "good-refA"]),
         (["--metrics", "*-refA,odd"], ["bad-refA", "good-refA", "odd"]),
-        (["--drop-metrics", "*-refA"], ["est-src", "odd"]),
-        (["--sees", "src"], ["est-src"]),
         (["--sees", "ref", "--drop-metrics", "b*"], ["good-refA"]),
-        (["--sees", "none,src"], ["est-src", "odd"]),
     ],
 )
 def test_meta(scores, capsys, options, kept):
@@ -81,23 +76,6 @@ def test_meta(scores, capsys, options, kept):
 def test_what_is_unknown_is_said(scores, capsys):
     assert run(["data", "info", str(scores), "--human", "mqm", "--sees", "src"]) == 0
     assert "left out, since it is not known what they see: 'odd'" in capsys.readouterr().err
-
-
-def test_a_pattern_without_a_match_is_one_line(scores, capsys):
-    assert run(["meta", str(scores), "--human", "mqm", "--metrics", "x*"]) == 2
-    assert capsys.readouterr().err.count("error: no metric matches 'x*'; known: ") == 1
-
-
-@pytest.mark.parametrize("study", ["segments", "ties"])
-def test_studies(scores, capsys, study):
-    demo = ["--human", "mqm", "--metrics", "*-refA"]
-    more = ["--draws", "10"] if study == "segments" else []
-    path = scores.with_name("demo.parquet")
-    sy.save(sy.demo_set(), path)
-    assert run(["study", study, str(path), *demo, *more, "--json"]) == 0
-    tables = json.dumps(json.loads(capsys.readouterr().out)["tables"])
-    assert "-src" not in tables
-    assert "learned-refA" in tables
 
 
 def test_data_commands_keep_human_scores(scores, capsys):

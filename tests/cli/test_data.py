@@ -105,18 +105,6 @@ def test_debug_shows_the_traceback(tmp_path, capsys):
     assert "Traceback" in capsys.readouterr().err
 
 
-@pytest.mark.parametrize("target", ["out.parquet", "out.csv", "out.tsv.gz", "out.jsonl"])
-def test_convert_and_read_again(scores, tmp_path, capsys, target):
-    import steelyard as sy
-
-    out = tmp_path / target
-    options = ["--human", "mqm", "--lp", "en-de"]
-    assert run(["data", "convert", str(scores), str(out), *options]) == 0
-    before = sy.load(scores, human="mqm", lp="en-de")
-    assert sy.load(out, human="mqm", lp="en-de").identical(before)
-    assert f"Wrote {out}." in capsys.readouterr().out
-
-
 def test_convert_says_what_it_leaves_out(tmp_path, capsys):
     (tmp_path / "seg.csv").write_text(LONG)
     (tmp_path / "sys.csv").write_text("system,chrF\nA,55\nB,41\n")
@@ -151,47 +139,6 @@ def test_check_exits_2_on_errors_and_0_on_warnings(scores, tmp_path, capsys):
     whole = tmp_path / "whole.csv"
     whole.write_text(LONG.replace("B,2,-1,\n", "B,2,-1,45\n"))
     assert run(["data", "check", str(whole), "--human", "mqm"]) == 0
-
-
-def test_get_from_a_local_server(tmp_path, capsys):
-    import io
-    import tarfile
-    import threading
-    from functools import partial
-    from http.server import SimpleHTTPRequestHandler, ThreadingHTTPServer
-
-    class Quiet(SimpleHTTPRequestHandler):
-        def log_message(self, *args):
-            pass
-
-    site = tmp_path / "site"
-    site.mkdir()
-    with tarfile.open(site / "data.tgz", "w:gz") as archive:
-        for name, text in {
-            "documents/en-de.docs": "news d1\nnews d1\n",
-            "sources/en-de.txt": "a\nb\n",
-            "system-outputs/en-de/S.txt": "x\ny\n",
-            "metric-scores/en-de/m-src.seg.score": "S 1.5\nS 2\n",
-        }.items():
-            member = tarfile.TarInfo(f"mt-metrics-eval-v2/wmt99/{name}")
-            member.size = len(text)
-            archive.addfile(member, io.BytesIO(text.encode()))
-    server = ThreadingHTTPServer(("127.0.0.1", 0), partial(Quiet, directory=str(site)))
-    thread = threading.Thread(target=server.serve_forever, daemon=True)
-    thread.start()
-    try:
-        url = f"http://127.0.0.1:{server.server_port}/data.tgz"
-        options = ["--url", url, "--cache", str(tmp_path / "cache"), "--json"]
-        assert run(["data", "get", "wmt99", *options]) == 0
-        folder = json.loads(capsys.readouterr().out)["path"]
-        assert run(["data", "info", folder]) == 0
-        assert "1 system, 2 segments" in capsys.readouterr().out
-        assert run(["data", "get", "wmt98", *options]) == 1
-        assert "wmt99" in capsys.readouterr().err
-    finally:
-        server.shutdown()
-        server.server_close()
-        thread.join()
 
 
 def test_a_closed_pipe_is_no_traceback(scores):

@@ -12,7 +12,7 @@ from click.testing import CliRunner
 
 from steelyard.cli.flags import spoken
 from steelyard.cli.main import cli
-from steelyard.cli.params import from_fields
+from steelyard.cli.params import options_of
 from steelyard.core import options
 from steelyard.core.errors import UsageError
 
@@ -42,13 +42,12 @@ def called(*arguments: str) -> tuple[Any, dict[str, Any], str]:
     """Run a command with the options of Toy: the object, what is left, what was printed."""
     seen: list[Any] = [None, {}]
 
-    @click.command()
-    @click.option("--score")
-    @from_fields(Toy)
-    def command(**settings: Any) -> None:
+    def call(**settings: Any) -> None:
         seen[:] = Toy.take(settings), settings
 
-    done = CliRunner().invoke(command, arguments)
+    every: list[click.Parameter] = [*options_of(Toy, *Toy.declared())]
+    every.append(click.Option(["--score"]))
+    done = CliRunner().invoke(click.Command("toy", callback=call, params=every), arguments)
     return seen[0], seen[1], done.output
 
 
@@ -97,13 +96,6 @@ def test_help_shows_defaults_bounds_and_words_for_none():
         "--thresholds X,Y,... --weights FILE A file.",
     ):
         assert part in shown, part
-
-
-def test_arguments_become_flags_only_where_the_command_has_them():
-    assert spoken("say score=NAME") == "say score=NAME"  # no command runs
-    flags = {"score": "--score", "where": "--where"}
-    assert spoken("'score=NAME' (score=NAME)", flags) == "'score=NAME' (--score NAME)"
-    assert spoken('resume="x", score="a b"', flags) == "resume x, --score 'a b'"
 
 
 MESSAGES = [

@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 import re
-import shlex
 from pathlib import Path
 
 import click
 import pytest
 
 from steelyard.cli import group
-from steelyard.cli.main import FIRST, cli, run
+from steelyard.cli.main import cli, run
 
 #: Commands that read no file of the user's, whose help shows none.
 NO_FILE = {
@@ -121,26 +120,14 @@ def test_help_of_what_does_not_exist_is_an_error(capsys):
     assert "did you mean 'compare'?" in capsys.readouterr().err
 
 
-def test_newcomers_are_told_where_to_begin(capsys):
-    text = shown(capsys)
-    lines = text.splitlines()
-    assert text.index("New here?") < text.index("Commands:")
-    for command in FIRST:
-        assert any(line.startswith(f"  {command}  ") for line in lines)
-        assert command.split()[1] in cli.list_commands(click.Context(cli))
-
-
 @pytest.mark.parametrize(
     ("words", "flags"),
     [
         ("data get", "--seed --jobs --out"),
         ("demo", "--seed --jobs --out"),
         ("data convert", "--seed --jobs --out"),
-        ("data info", "--seed --jobs"),
         ("judge", "--seed --jobs"),
-        ("human", "--jobs"),
         ("compare", "--jobs"),
-        ("report", "--jobs"),
     ],
 )
 def test_options_that_mean_nothing_are_not_offered(words, flags, capsys):
@@ -154,14 +141,3 @@ def test_a_report_has_a_name_without_being_given_one(tmp_path, monkeypatch, caps
     assert run(["report", "a.csv"]) == 0
     assert Path("steelyard-report.html").exists()
     assert "wrote steelyard-report.html" in capsys.readouterr().err
-    monkeypatch.setenv("COLUMNS", "100")
-    text = shown(capsys, "report")
-    assert ".html .htm. [default: steelyard-report.html]" in " ".join(text.split())
-    assert ".csv" not in text.partition("Output:")[2].partition("--seed")[0]
-
-
-def test_long_examples_can_be_pasted():
-    example = "steelyard score --src src.de new.en --command 'my-metric {src} {out}' --jobs 2"
-    lines = group.pasted(example, 44)
-    assert max(map(len, lines)) <= 44
-    assert shlex.split("\n".join(lines).replace("\\\n", " ")) == shlex.split(example)

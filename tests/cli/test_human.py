@@ -96,19 +96,6 @@ def test_darr_pairs_and_figure(tmp_path, capsys, quick):
     assert {row["outcome"] for row in rows} == {"left"}
 
 
-@pytest.mark.parametrize(("rule", "correction"), [("wmt", "holm"), ("none", "none")])
-def test_rules(capsys, quick, rule, correction):
-    result = json_of(
-        capsys, RATINGS, "--protocol", "da", "--clusters", rule, "--correction", correction, *quick
-    )
-    if rule == "none":
-        assert result["clusters"] is None
-        assert result["systems"][0]["rank_from"] is None
-    else:
-        assert result["clusters"]["correction"] == correction
-        assert result["systems"][0]["rank_from"] == 1
-
-
 def test_usage_errors(tmp_path, capsys):
     path = tmp_path / "x.csv"
     path.write_text("rater,system,segment,raw\nr,A,1,101\n")

@@ -73,21 +73,18 @@ def test_a_question_that_is_misspelt(file, capsys):
 
 
 @pytest.mark.parametrize(
-    ("require", "undecided", "code"),
+    ("require", "code"),
     [
-        (["kappa.low>=0.4"], None, 0),
-        (["kappa.low>=0.95"], None, 3),
-        (["accuracy.low>=0.85"], None, 4),
-        (["accuracy.low>=0.85"], "pass", 0),
-        (["accuracy.low>=0.85"], "fail", 3),
-        (["kappa.low>=0.95", "accuracy.low>=0.85"], "pass", 3),
-        (["kappa.low>=0.4", "accuracy.high<=0.99"], None, 0),
+        (["kappa.low>=0.4"], 0),
+        (["kappa.low>=0.95"], 3),
+        (["accuracy.low>=0.85"], 4),
+        (["kappa.low>=0.95", "accuracy.low>=0.85"], 3),
+        (["kappa.low>=0.4", "accuracy.high<=0.99"], 0),
     ],
 )
-def test_the_gate(file, capsys, require, undecided, code):
-    more = [] if undecided is None else ["--undecided", undecided]
+def test_the_gate(file, capsys, require, code):
     asked = [word for one in require for word in ("--require", one)]
-    assert run(["judge", file, "--human", "expert", *asked, *more]) == code
+    assert run(["judge", file, "--human", "expert", *asked]) == code
     shown = capsys.readouterr().out
     assert f"gpt {require[0]}: 0." in shown
 

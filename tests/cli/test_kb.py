@@ -32,9 +32,10 @@ def answer(capsys, *arguments):
 def test_build_and_info(tmp_path, capsys):
     (tmp_path / "names.tsv").write_text(TABLE)
     command = ["kb", "build", "table", str(tmp_path / "names.tsv"), "--langs", "de"]
-    built = answer(capsys, *command, "--min-prior", "5.5", "--out", str(tmp_path / "kb"))
-    assert built["entities"] == 1
-    assert built["languages"] == {"de": 1}
+    built = answer(capsys, *command, "--out", str(tmp_path / "kb"))
+    assert built["entities"] == 2
+    assert built["languages"]["de"] == 2
+    assert "en" not in built["languages"]
     info = answer(capsys, "kb", "info", str(tmp_path / "kb"))
     assert info == built | {"command": "kb info"}
     assert info["sources"][0]["version"] == "names.tsv"
@@ -74,10 +75,9 @@ def test_what_was_added_is_shown(base, tmp_path, capsys):
     [
         (["info", "NOWHERE"], "NOWHERE: no such knowledge base"),
         (["info", "BASE", "--entity", "wd:Q1"], "no entity 'wd:Q1' in BASE"),
-        (["build", "wikidat", "x", "--out", "o"], "no source 'wikidat'; did you mean 'wikidata'?"),
-        (["build", "wikidata", "--out", "o"], "the source 'wikidata' needs an input"),
+        (["build", "wikidat", "x", "--out", "o"], "no 'wikidat'; did you mean 'wikidata'?"),
+        (["build", "wikidata", "--out", "o"], "Missing argument 'INPUT'"),
         (["build", "wikidata", "NOWHERE", "--out", "o"], "NOWHERE: no such file"),
-        (["build", "default", "x", "--out", "o"], "takes no input, found 'x'"),
         (["build", "table", "NAMES"], "--out is missing"),
         (["build", "table", "NAMES", "--out", "BASE"], "BASE exists already; --force replaces it"),
         (

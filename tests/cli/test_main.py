@@ -27,7 +27,7 @@ ENDLESS = """
 import os, sys, time
 from pathlib import Path
 import click
-from steelyard.cli.main import COMMANDS, main
+from steelyard.cli.main import cli, main
 from steelyard.core.parallel import Workers
 
 folder = Path(sys.argv[1])
@@ -41,7 +41,7 @@ def work(task):
 def endless():
     Workers(2).run(work, [1, 2])
 
-COMMANDS["endless"] = ("__main__:endless", "")
+cli.add_command(endless)
 main(["endless"])
 """
 
@@ -133,7 +133,7 @@ KOBE = ("marisa_trie", "orjson", "py3langid", "simplemma")
         ("score --src {src} {out} --metrics kobe --src-lang de --tgt-lang en", "kobe", KOBE[:1]),
         ("kb info", "kobe", KOBE),
         ("kb link --lang de Wien", "kobe", KOBE),
-        ("kb build default --out {kb}", "kobe", KOBE),
+        ("kb build table {table} --out {kb}", "kobe", KOBE[:1]),
         ("compare {table} --out {kb}.png", "plots", ("vl_convert",)),
     ],
 )

@@ -17,17 +17,9 @@ HUMAN = ["human", str(embedded.RATINGS), "--protocol", "da", "--bootstrap", "0"]
 
 
 def test_the_names_are_those_of_the_figures():
-    from steelyard.report.figures import (
-        comparison,
-        judges,
-        pair,
-    )
-    from steelyard.report.figures import (
-        human as human_figures,
-    )
-    from steelyard.report.figures import (
-        meta as meta_figures,
-    )
+    from steelyard.report.figures import comparison, judges, pair
+    from steelyard.report.figures import human as human_figures
+    from steelyard.report.figures import meta as meta_figures
 
     assert tuple(comparison.FIGURES) == compare.PLOTS
     assert compare.PAIR_PLOTS == pair.PAIR_FIGURES

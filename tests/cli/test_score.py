@@ -134,7 +134,7 @@ def test_options_of_metrics_and_languages(folder, capsys):
         (["score", "texts.jsonl", "--metrics", "bleu,bleu", "--refs", "refA"], "already"),
         (["score", "texts.jsonl", "--metrics", "bleu", "--refs", "refA", "--set", "tokenize=13a"],
          "expected METRIC.OPTION=VALUE"),
-        (["score", "texts.jsonl", "--command", "=x"], "not of the form [NAME=]COMMAND"),
+        (["score", "texts.jsonl", "--command", "=x"], "not of the form NAME=COMMAND"),
         (["score", "texts.jsonl", "--metrics", "bleu", "--src-lang", "de"], "expected both"),
         (["score", "--ref", "ref.txt", "missing.txt", "--metrics", "bleu"], "missing.txt: no such"),
         (["score", "--ref", "ref.txt", "good.txt", "--metrics", "bleu", "--where", "a=b"],

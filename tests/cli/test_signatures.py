@@ -51,12 +51,6 @@ def test_an_option_changes_the_signature(command, options, scores, capsys):
     assert len({first, *others}) == 1 + len(options)
 
 
-def test_defaults_are_not_listed(scores, capsys):
-    told = signature(capsys, "compare", scores, "--score", "learned-refA")
-    assert "tolerance" not in told
-    assert "drop-systems" not in told
-
-
 def test_sets_by_a_column_share_what_they_were_read_with(tmp_path, capsys):
     rows = ["year,system,segment,m"]
     rows += [f"{y},{s},{i},{(i * 7 + ord(s)) % 5}" for y in (8, 9) for s in "AB" for i in range(9)]

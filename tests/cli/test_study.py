@@ -74,20 +74,6 @@ def test_bad_usage_is_one_line_and_writes_nothing(capsys, arguments, message, tm
     assert err.splitlines()[-1].startswith("error: ")
 
 
-def test_an_interrupt_leaves_nothing_behind(capsys, tmp_path, monkeypatch):
-    from steelyard.studies import simulation
-
-    def interrupted(*_arguments, **_options):
-        raise KeyboardInterrupt
-
-    monkeypatch.setattr(simulation, "recovered", interrupted)
-    path = tmp_path / "x.json"
-    code, out, err = output(capsys, "study", "simulation", *QUICK, "--out", str(path))
-    assert (code, out) == (1, "")
-    assert err.splitlines()[-1] == "error: interrupted"
-    assert list(tmp_path.iterdir()) == []
-
-
 def test_a_figure_of_unknown_curves_is_refused(capsys, tmp_path):
     arguments = ["study", "simulation", *QUICK, "--plot", "z", "--out", str(tmp_path / "x.svg")]
     code, _, err = output(capsys, *arguments)

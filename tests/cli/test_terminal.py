@@ -20,7 +20,6 @@ from typing import Self
 import numpy as np
 import pytest
 
-import steelyard as sy
 from steelyard.cli.main import run
 from steelyard.cli.output import progress_of
 from steelyard.cli.params import OutputOptions
@@ -213,35 +212,6 @@ def test_no_colours_where_they_are_not_wanted(on_terminal, monkeypatch, capsys):
         changed.setenv("FORCE_COLOR", "1")
         assert run(command) == 0
         assert "\x1b[36m" in capsys.readouterr().out
-
-
-HEADS = {
-    "compare": "compare",
-    "compare-pair": "compare",
-    "compare-scores": "compare",
-    "compare-battles": "compare",
-    "meta": "meta",
-    "human-mqm": "human",
-    "judge": "judge",
-    "judge-bias": "judge bias",
-    "score": "score",
-    "study": "study disagreement",
-    "data-info": "data info",
-    "data-formats": "data formats",
-    "reproduce": "reproduce",
-}
-
-
-@pytest.mark.parametrize("name", HEADS)
-def test_json_begins_with_who_answers_and_the_answer(name, places, capsys):
-    assert run([*filled(name, places), "--json"]) == 0
-    found = json.loads(capsys.readouterr().out)
-    assert list(found)[:4] == ["command", "schema", "version", "summary"]
-    assert found["command"] == HEADS[name]
-    assert found["schema"] == 1
-    assert found["version"] == sy.__version__
-    assert found["summary"]
-    assert all(line.endswith(".") for line in found["summary"])
 
 
 @pytest.mark.parametrize("name", ["compare", "compare-pair", "compare-battles", "compare-autorank",

@@ -5,6 +5,7 @@ from __future__ import annotations
 import gzip
 import hashlib
 import io
+import json
 import os
 import random
 import re
@@ -17,6 +18,7 @@ from typing import Any
 
 import pytest
 
+from steelyard.cli.main import run
 from steelyard.core.download import get_test_set
 from steelyard.core.errors import DownloadError, UsageError
 
@@ -132,6 +134,15 @@ def test_one_of_the_test_sets_is_downloaded_and_unpacked(server, tmp_path):
     assert tree(folder) == WMT23
     assert [path.name for path in (tmp_path / ROOT).iterdir()] == ["wmt23"]
     assert [path.suffix for path in (tmp_path / "downloads").iterdir()] == [".tgz"]
+
+
+def test_the_command_prints_the_folder(server, tmp_path, capsys):
+    server.body = package()
+    options = ["--url", server.url, "--cache", str(tmp_path), "--json"]
+    assert run(["data", "get", "wmt23", *options]) == 0
+    assert tree(Path(json.loads(capsys.readouterr().out)["path"])) == WMT23
+    assert run(["data", "get", "wmt32", *options]) == 1
+    assert "did you mean 'wmt23'?" in capsys.readouterr().err
 
 
 def test_a_second_test_set_needs_no_second_download(server, tmp_path):

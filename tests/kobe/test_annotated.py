@@ -114,7 +114,8 @@ def test_links_found_by_text_and_not_by_name_are_reported(tmp_path: Path, capsys
     texts.write_text("".join(json.dumps(row) + "\n" for row in rows))
     made = annotated({"src": ["ab"] * 2, "ref": ["b"] * 2, "A": ["b"] * 2, "B": ["a"] * 2})
     moved = (made.systems["A"][0], made.systems["A"][1]._replace(text="1 b "))
-    call = ["score", str(texts), "--metrics", "kobe,kobe-ref", "--json", "--links", str(links)]
+    call = ["score", str(texts), "--metrics", "kobe,kobe-ref", "--json"]
+    call += [w for name in ("kobe", "kobe-ref") for w in ("--set", f"{name}.links={links}")]
 
     def warnings(**changes: tuple[Sentence, ...]) -> list[str]:
         systems = {n: row for n, row in {**made.systems, **changes}.items() if row}
@@ -137,7 +138,8 @@ def test_what_was_left_out_of_links_is_told_once(tmp_path: Path, capsys) -> None
     links.write_text(links.read_text().replace('"b"', '""'))
     row = {"seg": 1, "src": "0 ab", "refs": {"ref": "0 ab"}, "out": {"A": "0 ab"}}
     texts.write_text(json.dumps(row) + "\n")
-    for inputs in ([str(links)], [str(texts), "--links", str(links)]):
+    both = [w for name in ("kobe", "kobe-ref") for w in ("--set", f"{name}.links={links}")]
+    for inputs in ([str(links)], [str(texts), *both]):
         assert run(["score", *inputs, "--metrics", "kobe,kobe-ref", "--json"]) == 0
         found = json.loads(capsys.readouterr().out)
         assert found["warnings"] == [f"{links}: 3 mentions without an id left out"]
@@ -213,8 +215,7 @@ def test_annotated_texts_score_as_the_texts(tmp_path: Path, capsys) -> None:
     assert mentions["copycat"] < mentions["careful"]
     assert "--force overwrites it" in refused(annotate, capsys)
     reports = []
-    ways = ([*texts, *base], [links], [*texts, "--links", links],
-            [*texts, "--set", f"kobe.links={links}"])  # fmt: skip
+    ways = ([*texts, *base], [links], [*texts, "--set", f"kobe.links={links}"])
     for way in ways:
         assert run(["score", *way, "--metrics", "kobe", "--json"]) == 0
         reports.append(json.loads(capsys.readouterr().out)["reports"]["kobe"])

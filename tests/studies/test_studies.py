@@ -82,7 +82,7 @@ def test_the_same_seed_gives_the_same_bytes(name):
 
 
 def test_every_command_has_sentences():
-    assert sorted(STUDIES) == sorted(study.lazy)
+    assert sorted(STUDIES) == sorted(study.commands)
 
 
 def test_sentences_have_the_numbers_of_the_tables():

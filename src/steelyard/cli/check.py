@@ -2,25 +2,13 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
-from functools import partial
+from dataclasses import dataclass
 from pathlib import Path
 
-import click
-
-from steelyard.cli import proposals
-from steelyard.cli.group import command
-from steelyard.cli.output import emit, shown_progress
-from steelyard.cli.params import (
-    SUFFIXES,
-    TABLES,
-    OutputOptions,
-    arguments,
-    as_object,
-    settled_options,
-)
+from steelyard.cli.engine import Answer, Call, command
+from steelyard.cli.params import SUFFIXES, TABLES, output_file, path, texts
 from steelyard.core.errors import UsageError
-from steelyard.core.options import Options, choice, option, text
+from steelyard.core.options import Options, choice, text
 from steelyard.formats import files
 
 _LEVELS = ("low", "medium", "high")
@@ -38,22 +26,21 @@ class CheckOptions(Options):
 
     src_lang: str | None = text(None, "Language of the source, as de.", metavar="CODE")
     tgt_lang: str | None = text(None, "Language of the translation, as en.", metavar="CODE")
-    glossary: tuple[str, ...] = option(
-        "texts", (), "Terms: CSV, TSV or TBX (repeatable).", metavar="FILE"
-    )
-    kb: Path | None = option(
-        "path", None, "Knowledge base for names; by default the embedded one.", metavar="DIR"
-    )
+    glossary: tuple[str, ...] = texts("Terms: CSV, TSV or TBX (repeatable).", metavar="FILE")
+    kb: Path | None = path("Knowledge base for names; by default the embedded one.", metavar="DIR")
     min_confidence: str = choice("low", _LEVELS, "Show findings from this confidence on.")
     fail_on: str | None = choice(
         None, _LEVELS, "Exit code 3 if there is a finding of this confidence or a higher one."
     )
-    annotate: Path | None = option(
-        "path", None, "Write a copy of an XLIFF or PO file with findings as notes.", metavar="FILE"
+    annotate: Path | None = output_file(
+        "Write a copy of an XLIFF or PO file with findings as notes."
     )
 
 
 @command(
+    CheckOptions,
+    suffixes=(*SUFFIXES, *TABLES, "sarif"),
+    hidden="seed jobs",
     shape=_PAIR,
     examples=(
         "steelyard check src.de new.en",
@@ -61,21 +48,22 @@ class CheckOptions(Options):
         "steelyard check src.de new.en --out findings.sarif",
     ),
 )
-@arguments()
-@as_object("how", CheckOptions)
-@partial(settled_options, suffixes=tuple(dict.fromkeys((*SUFFIXES, *TABLES, "sarif"))))
-def check(inputs: tuple[str, ...], how: CheckOptions, output: OutputOptions) -> None:
+def check(call: Call) -> Answer:
     """Find the numbers, dates, names, terms and placeholders that look wrong in a translation.
 
     INPUT is a source and a translation (plain text), XLIFF, TMX, PO, a table with columns of source
     and target, or texts of several systems (JSON lines). The confidence of a finding is a measured
     precision: high 90% and more, medium 60% and more.
     """
+    from steelyard.formats.bitext import write_annotated
     from steelyard.scoring.check import check as check_texts
 
-    with shown_progress("checking", output):
+    how, inputs = call.take(CheckOptions), list(call.inputs)
+    if how.annotate is not None and len(inputs) != 1:
+        raise UsageError("--annotate copies one XLIFF or PO file, expected one INPUT")
+    with call.progress("checking"):
         result = check_texts(
-            list(inputs) if len(inputs) > 1 else inputs[0],
+            inputs if len(inputs) > 1 else inputs[0],
             src=how.src_lang,
             tgt=how.tgt_lang,
             glossary=how.glossary,
@@ -83,20 +71,15 @@ def check(inputs: tuple[str, ...], how: CheckOptions, output: OutputOptions) -> 
         )
     failed = how.fail_on is not None and bool(result.at_least(how.fail_on).findings)
     result = result.at_least(how.min_confidence)
-    wrote: list[str] = []
-    if how.annotate is not None:
-        from steelyard.formats.bitext import write_annotated
-
-        if len(inputs) != 1:
-            raise UsageError("--annotate copies one XLIFF or PO file, expected one INPUT")
-        write_annotated(Path(inputs[0]), how.annotate, result.by_segment())
-        wrote.append(str(how.annotate))
-    if output.out is not None and files.suffix(output.out) == "sarif":
-        files.write_text(output.out, result.sarif())
-        wrote.append(str(output.out))
-        output = replace(output, out=None)
-    sure = None if how.min_confidence == "high" else ("--min-confidence", "high")
-    then = None if sure is None else proposals.another("check", *sure, keep=_KEPT)
-    emit(result, [result.table()], output, shown=result.pieces(), wrote=wrote, then=then)
-    if failed:
-        click.get_current_context().exit(3)
+    then = None
+    if how.min_confidence != "high":
+        then = call.another("check", "--min-confidence", "high", keep=_KEPT)
+    return Answer(
+        result=result,
+        writes=(
+            (how.annotate, lambda to: write_annotated(Path(inputs[0]), to, result.by_segment())),
+            (call.out(["sarif"]), lambda to: files.write_text(to, result.sarif())),
+        ),
+        then=then,
+        code=3 if failed else 0,
+    )

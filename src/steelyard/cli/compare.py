@@ -3,39 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-import click
-
-from steelyard.cli import proposals
+from steelyard.cli.engine import READING, Answer, Call, command, typed_option
 from steelyard.cli.flags import spoken
-from steelyard.cli.group import BATTLES, SCORES, command
-from steelyard.cli.output import (
-    emit,
-    plot_option,
-    shown_progress,
-    wanted_figures,
-    write_figures,
-)
-from steelyard.cli.params import (
-    InputOptions,
-    Names,
-    Numbers,
-    OutputOptions,
-    TextOptions,
-    arguments,
-    details_option,
-    figure_options,
-    from_fields,
-    given,
-    input_options,
-    need_inputs,
-    text_options,
-    without_part,
-)
+from steelyard.cli.group import BATTLES, SCORES
+from steelyard.cli.params import DetailsOptions, InputOptions, TextOptions
 from steelyard.comparison.options import (
     AUTORANK,
     TESTS,
@@ -43,10 +19,10 @@ from steelyard.comparison.options import (
     BattleOptions,
     CardOptions,
     CompareOptions,
-    PairOptions,
     RankOptions,
 )
 from steelyard.core.errors import UsageError
+from steelyard.core.options import Options, flag, names, text, wholes
 from steelyard.core.table import plain
 from steelyard.core.text import listed
 from steelyard.formats import files
@@ -58,7 +34,7 @@ if TYPE_CHECKING:
     from steelyard.formats.load import Inputs
     from steelyard.formats.reshape import RunRows
 
-    _Answer = tuple[Any, Callable[[], str | None]]  # a result, and the next useful command
+    _Compared = tuple[Any, Callable[[], str | None]]  # a result, and the next useful command
 
 # What report.figures.comparison draws; importing it would cost start-up.
 PLOTS = (
@@ -68,32 +44,38 @@ PLOTS = (
 PAIR_PLOTS = ("density", "differences", "wins")
 _SIDES = ("left", "right", "outcome")
 _OUTCOMES = ("words", "swapped")  # how outcomes are read
+# AutoRank has intervals, and no tests of pairs.
+_NOT_OF_SEVERAL = frozenset(("tests", "correction", "alpha", "pairwise", *RankOptions.declared()))
 # The card's tests are its own, on two systems and two-sided.
-_NOT_ON_THE_CARD = frozenset(
-    (
-        "by",
-        "autorank",
-        "tests",
-        "correction",
-        "pairwise",
-        *RankOptions.declared(),
-    )
-)
+_NOT_ON_THE_CARD = _NOT_OF_SEVERAL - {"alpha"} | {"by", "autorank"}
 # Without these, two systems are compared on the card.
 _OF_RANKINGS = (*_NOT_ON_THE_CARD, "intervals", "plot")
-# AutoRank has intervals, and no tests of pairs.
-_NOT_OF_SEVERAL = frozenset(
-    (
-        "tests",
-        "correction",
-        "alpha",
-        "pairwise",
-        *RankOptions.declared(),
+
+
+@dataclass(frozen=True, kw_only=True)
+class _Request(Options):
+    """What is compared, and what is shown."""
+
+    score: tuple[str, ...] | None = names(None, "Compare by this score, or by several of them.")
+    pair: tuple[str, ...] | None = names(None, "The decision card of two systems.", metavar="A,B")
+    battles: str | None = text(
+        None, "Rank by a log of battles, or a folder of logs, instead of scores.", metavar="LOG"
     )
-)
+    pass_k: tuple[int, ...] | None = wholes(
+        None, "Of repeated runs: pass@k and pass^k.", flag="--k"
+    )
+    pairwise: bool = flag("Print tables of all pairs, too.")
 
 
 @command(
+    _Request,
+    CompareOptions,
+    DetailsOptions,
+    TextOptions,
+    InputOptions,
+    BattleOptions,
+    required=False,
+    plots=f"{' '.join(PLOTS)}; with --pair: {' '.join(PAIR_PLOTS)}",
     headings={
         "What to compare": "score pair slices pass_k",
         "Ranking": "by autorank ties tolerance prior orders k trueskill_beta trueskill_tau "
@@ -111,33 +93,7 @@ _NOT_OF_SEVERAL = frozenset(
         "steelyard compare new.en old.en --ref ref.en --metrics bleu,chrf",
     ),
 )
-@arguments(required=False)
-@click.option("--score", type=Names(), help="Compare by this score, or by several of them.")
-@from_fields(CompareOptions, "by", "autorank", "tests")
-@click.option("--pair", type=Names(), metavar="A,B", help="The decision card of two systems.")
-@from_fields(CompareOptions, "slices")
-@from_fields(CompareOptions, *RankOptions.declared(), *PairOptions.declared())
-@click.option(
-    "--battles",
-    type=click.Path(),
-    metavar="LOG",
-    help="Rank by a log of battles, or by a folder of logs, instead of scores.",
-)
-@from_fields(BattleOptions, *_SIDES, *_OUTCOMES, "scale")
-@click.option("--k", "pass_k", type=Numbers(int), help="Of repeated runs: pass@k and pass^k.")
-@details_option
-@click.option("--pairwise", is_flag=True, help="Print tables of all pairs, too.")
-@plot_option(PLOTS, f"; with --pair: {' '.join(PAIR_PLOTS)}")
-@text_options
-@input_options
-@figure_options
-def compare(
-    inputs: tuple[str, ...],
-    texts: TextOptions,
-    options: InputOptions,
-    output: OutputOptions,
-    **settings: Any,
-) -> None:
+def compare(call: Call) -> Answer:
     """Compare systems on the same segments: rankings, intervals, tests, tiers.
 
     INPUT is a table, an mt-metrics-eval folder (with --lp) or a native file; several are joined. Or
@@ -148,47 +104,42 @@ def compare(
     """
     from steelyard.formats.reshape import keeping_runs
 
+    texts, settings, inputs = call.take(TextOptions), call.settings, call.inputs
     log, es, pair, runs = settings["battles"], None, settings["pair"], []
-    if log is None and len(inputs) == 1 and any(map(given, _OUTCOMES)):
+    if log is None and len(inputs) == 1 and call.given(*_OUTCOMES):
         (log,), inputs = inputs, ()
     if log is None:
         for option in _SIDES:
             if settings[option] is not None:
                 raise UsageError(f"--{option} names a column of a log: --battles LOG is missing")
-        need_inputs(inputs)
-        with (
-            shown_progress("scoring" if texts.asks else "reading", output),
-            keeping_runs() as runs,
-        ):
-            whole = "autorank" in (settings["by"] or ())
-            es, plain_pair = _load(inputs, texts, options.by_unit(settings["unit"]), whole=whole)
+        call.need_inputs()
+        with call.progress("scoring" if texts.asks else "reading"), keeping_runs() as runs:
+            es, plain_pair = _load(call, texts)
         pair = pair or plain_pair
     elif inputs:
         raise UsageError("--battles LOG: expected no other input")
-    plots = wanted_figures(settings["plot"], output, PLOTS if pair is None else PAIR_PLOTS)
-    with shown_progress("counting" if es is None else "comparing", output):
+    figures = call.figures(PLOTS if pair is None else PAIR_PLOTS)
+    with call.progress("counting" if es is None else "comparing"):
         if es is None:
-            result, then = _of_log(log or inputs, settings, options, output.seed)
+            result, then = _of_log(call, log or inputs)
         else:
-            as_json = output.json or (output.out is not None and files.suffix(output.out) == "json")
-            two = pair or (None if as_json else _only_two(es, settings))
-            result, then = _of_scores(es, two, settings, options.human, output.seed)
+            two = pair or (None if call.output.as_json else _only_two(call, es))
+            result, then = _of_scores(call, es, two)
             _ = result.warnings  # tests are made when they are first asked for
-    output = write_figures(plots, _draw_none if hasattr(result, "first") else result.plot, output)
-    details = settings["details"]
     tables, shown = [result.table()], result.pieces()
     if settings["pairwise"] and hasattr(result, "pair_table"):
         tables += [result.pair_table(by) for by in result.aggregations]
         shown += tables[1:]
-    repeats = _repeats(runs, es, settings)
+    repeats, details = _repeats(runs, es, settings), settings["details"]
     if repeats is not None:
         shown += [repeats.table()] if settings["pass_k"] else ["\n".join(repeats.sentences())]
-    emit(
-        result,
-        tables,
-        output,
+    return Answer(
+        result=result,
+        tables=tables,
         words=result.words().sentences() if details else None,
         shown=tables if details else shown,
+        figures=figures,
+        draw=_draw_none if hasattr(result, "first") else result.plot,
         then=then(),
         more=None if repeats is None else {"repeats": plain(repeats)},
     )
@@ -209,30 +160,27 @@ def _repeats(
     return repeats
 
 
-def _load(
-    inputs: tuple[str, ...], texts: TextOptions, options: InputOptions, *, whole: bool = False
-) -> tuple[EvalSet | None, tuple[str, ...] | None]:
+def _load(call: Call, texts: TextOptions) -> tuple[EvalSet | None, tuple[str, ...] | None]:
     """Load, and score texts if metrics are named; two plain files are a pair, in their order.
 
-    No set for a log of battles, or rankings. ``whole`` scores of systems are enough for AutoRank.
+    No set for a log of battles, or rankings.
     """
     from steelyard.data.judgements import BattleLog, Rankings
     from steelyard.formats import plaintext
-    from steelyard.formats.load import Inputs
 
-    held = texts.read(inputs, options)
-    judged = held.judged if isinstance(held, Inputs) else None
-    if judged is not None and isinstance(judged.value, (BattleLog, Rankings)):
+    reading = call.reading.by_unit(call.settings["unit"])
+    held = texts.read(call.inputs, reading)
+    if held.judged is not None and isinstance(held.judged.value, (BattleLog, Rankings)):
         return None, None
-    es, links = texts.joined(held, options)
-    if isinstance(held, Inputs) and not whole:
+    es, links = texts.joined(held, reading)
+    if AUTORANK not in (call.settings["by"] or ()):  # which takes scores of whole systems
         es = _with_items(es, held)
     forms = {each.format for each in es.inputs}
     pair = None
-    if len(inputs) == es.n_systems == 2 and forms <= {plaintext.TEXTS, plaintext.SCORES}:
-        pair = tuple(files.names_of([Path(path) for path in inputs], "system"))
+    if len(call.inputs) == es.n_systems == 2 and forms <= {plaintext.TEXTS, plaintext.SCORES}:
+        pair = tuple(files.names_of([Path(path) for path in call.inputs], "system"))
     if texts.asks or (es.outputs and not es.scores):
-        scored = texts.score(es, options, links)
+        scored = texts.score(es, reading, links)
         es = scored.evalset.select(scores=scored.metrics)
     return es, pair
 
@@ -264,137 +212,123 @@ def _scores(es: EvalSet, settings: dict[str, Any]) -> tuple[str, ...]:
     return settings["score"] or every
 
 
-def _only_two(es: EvalSet, settings: dict[str, Any]) -> tuple[str, ...] | None:
+def _only_two(call: Call, es: EvalSet) -> tuple[str, ...] | None:
     """Return the systems, the better one first, if these are two and no ranking is asked for."""
     from steelyard.stats.arrays import row_means
 
-    names = _scores(es, settings)
-    if es.n_systems != 2 or not names or any(map(given, _OF_RANKINGS)):
+    names = _scores(es, call.settings)
+    if es.n_systems != 2 or not names or call.given(*_OF_RANKINGS):
         return None
     first, second = row_means(es[names[0]].oriented)
     return es.systems[::-1] if second > first else es.systems
 
 
-def _of_scores(
-    es: EvalSet,
-    pair: tuple[str, ...] | None,
-    settings: dict[str, Any],
-    human: str | None,
-    seed: int,
-) -> _Answer:
+def _of_scores(call: Call, es: EvalSet, pair: tuple[str, ...] | None) -> _Compared:
     """Compare by scores: two systems on their card, others by one score, by each, or by all."""
     from steelyard.comparison import run
     from steelyard.comparison.rankings import is_binary
-    from steelyard.comparison.run import rank_together
 
+    settings, seed = call.settings, call.output.seed
     names, tests = _scores(es, settings), settings["tests"]
     if pair is not None:
-        return _card(es, pair, names, settings, human, seed)
+        return _card(call, es, pair, names)
     if tests == ("all",):
         unfit = {"mcnemar"} if not all(is_binary(es[name].values) for name in names) else set()
         unfit |= {"bt-gap"} if settings["ties"] in TIE_MODELS else set()
         tests = tuple(name for name in TESTS if name not in unfit)
     options = CompareOptions.of(settings | {"tests": tests})
     if options.by == (AUTORANK,):
-        together = rank_together(es, settings["score"] or es.metrics, options, seed)
-        return _ranked(together, without_part(_NOT_OF_SEVERAL, "AutoRank"), settings)
-    if given("autorank"):
+        together = run.rank_together(es, settings["score"] or es.metrics, options, seed)
+        return _ranked(call, together, call.without(_NOT_OF_SEVERAL, "AutoRank"))
+    if call.given("autorank"):
         raise UsageError("--autorank is a form of --by autorank")
     for option in ("scale", *_OUTCOMES):
-        if given(option):
+        if call.given(option):
             raise UsageError(f"--{option} is of battles, not of scores")
     if len(names) > 1:
-        return run.compare_each(es, names, options, seed), partial(_by_one, names[0])
-    result = run.compare_by(es, names[0] if names else None, options, seed)
-    return _ranked(result, (), settings)
+        return run.compare_each(es, names, options, seed), partial(_by_one, call, names[0])
+    return _ranked(call, run.compare_by(es, names[0] if names else None, options, seed))
 
 
-def _card(
-    es: EvalSet,
-    pair: tuple[str, ...],
-    names: Sequence[str],
-    settings: dict[str, Any],
-    human: str | None,
-    seed: int,
-) -> _Answer:
+def _card(call: Call, es: EvalSet, pair: tuple[str, ...], names: Sequence[str]) -> _Compared:
     from steelyard.comparison.card import ByScore, decide
 
+    settings, seed = call.settings, call.output.seed
     if len(pair) != 2:
         raise UsageError(f"--pair A,B: expected two systems, found {len(pair)}")
     if settings["by"] == (AUTORANK,):
         raise UsageError("--by autorank has no decision card: --pair is of one --score")
     chosen = {name: settings[name] for name in ("alpha", "unit", "slices")}
-    if given("n_bootstrap"):
+    if call.given("n_bootstrap"):
         chosen["n_bootstrap"] = settings["n_bootstrap"]
-    options, two = CardOptions(human=human, **chosen), (pair[0], pair[1])
+    options, two = CardOptions(human=call.reading.human, **chosen), (pair[0], pair[1])
     if len(names) > 1:
         cards = {name: decide(es, two, name, options=options, rng=seed) for name in names}
-        return ByScore.of(cards), partial(_by_one, names[0])
+        return ByScore.of(cards), partial(_by_one, call, names[0])
     card = decide(es, two, names[0] if names else None, options=options, rng=seed)
-    unused = without_part(_NOT_ON_THE_CARD, "the decision card")
+    unused = call.without(_NOT_ON_THE_CARD, "the decision card")
     if settings["intervals"] is None:
         unused += ("--intervals none is ignored in the decision card",)
-    return replace(card, warnings=(*card.warnings, *unused)), partial(_page, es)
+    return replace(card, warnings=(*card.warnings, *unused)), partial(_page, call, es)
 
 
-def _of_log(
-    log: str | tuple[str, ...], settings: dict[str, Any], inputs: InputOptions, seed: int
-) -> _Answer:
+def _of_log(call: Call, log: str | tuple[str, ...]) -> _Compared:
     from steelyard.comparison.logs import compare_log
 
-    inputs.only_rows_and_columns()
+    settings, reading = call.settings, call.reading
+    reading.only_rows_and_columns()
     if settings["tests"] not in (None, ("sign",)):
         raise UsageError("--battles LOG: pairs are tested by --tests sign only")
     for option in ("score", "pair", "slices", "tolerance"):
-        if given(option):
+        if call.given(option):
             instead = "; --pairwise shows every pair of a log" if option == "pair" else ""
             raise UsageError(f"--{option} applies to scores, not to a log of battles{instead}")
     # What is usual differs for logs.
-    unusual = {name for name in ("by", "orders") if not given(name)}
+    unusual = {name for name in ("by", "orders") if not call.given(name)}
     chosen = {name: x for name, x in settings.items() if name not in (*unusual, "tolerance")}
-    chosen |= {"where": inputs.where, "ignore": inputs.ignore, "format": inputs.format}
-    for role, column in inputs.columns:
+    chosen |= {"where": reading.where, "ignore": reading.ignore, "format": reading.format}
+    for role, column in reading.columns:
         if role not in (*_SIDES, "unit"):
             raise UsageError(f"--columns {role}={column}: a log of battles has no {role}")
         if role in _SIDES:
             chosen[role] = chosen[role] or column
-        elif not given("unit"):
+        elif not call.given("unit"):
             chosen[role] = column
-    return _ranked(compare_log(log, BattleOptions.of(chosen), seed), (), settings)
+    return _ranked(call, compare_log(log, BattleOptions.of(chosen), call.output.seed))
 
 
-def _ranked(result: RankedSystems, unused: tuple[str, ...], settings: dict[str, Any]) -> _Answer:
+def _ranked(call: Call, result: RankedSystems, unused: tuple[str, ...] = ()) -> _Compared:
     notes, warnings = tuple(map(spoken, result.notes)), (*result.warnings, *unused)
     result = replace(result, notes=notes, warnings=warnings)
-    return result, partial(_next, result, pairwise=settings["pairwise"])
+    return result, partial(_next, call, result)
 
 
-def _by_one(score: str) -> str | None:
+def _by_one(call: Call, score: str) -> str | None:
     """Propose the first of several scores."""
-    return proposals.again(*proposals.option("--score", proposals.names(score)), without={"score"})
+    return call.again(*typed_option("--score", score), without={"score"})
 
 
-def _next(result: RankedSystems, *, pairwise: bool) -> str | None:
+def _next(call: Call, result: RankedSystems) -> str | None:
     """Look closer at the first two of one score; at all pairs where there is no card of two."""
     from steelyard.comparison.results import Comparison
 
     first = result.ranking(next(iter(result.aggregations)))[:2]
     if isinstance(result, Comparison) and len(first) == 2:
-        pair = proposals.option("--pair", proposals.names(*first))
-        return proposals.again(*pair, without=(*_NOT_ON_THE_CARD, "intervals", "plot", "details"))
-    has_pairs = len(first) == 2 and not pairwise and result.tests
-    return proposals.again("--pairwise", without={"plot"}) if has_pairs else None
+        pair = typed_option("--pair", *first)
+        return call.again(*pair, without=(*_NOT_ON_THE_CARD, "intervals", "plot", "details"))
+    has_pairs = len(first) == 2 and not call.settings["pairwise"] and result.tests
+    return call.again("--pairwise", without={"plot"}) if has_pairs else None
 
 
-def _page(es: EvalSet) -> str | None:
+def _page(call: Call, es: EvalSet) -> str | None:
     """Propose a report, where the inputs are what it reads."""
     from steelyard.formats import plaintext
 
-    texts = any(given(name) for name in TextOptions.__dataclass_fields__)
+    texts = call.given(*TextOptions.__dataclass_fields__)
     plain = {plaintext.TEXTS, plaintext.SCORES}
     if texts or not plain.isdisjoint(each.format for each in es.inputs):
         return None
-    return proposals.another("report", "--out", "report.html", keep={*proposals.READING, "score"})
+    return call.another("report", "--out", "report.html", keep={*READING, "score"})
 
 
 def _draw_none(name: str) -> Any:

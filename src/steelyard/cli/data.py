@@ -4,30 +4,20 @@ from __future__ import annotations
 
 from collections import Counter
 from dataclasses import dataclass, replace
-from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import click
 
-from steelyard.cli import proposals
+from steelyard.cli.engine import READING, Answer, Call, command, typed, typed_option
 from steelyard.cli.flags import spoken
 from steelyard.cli.group import ANY, JUDGED, LazyGroup
-from steelyard.cli.output import emit, progress_of
-from steelyard.cli.params import (
-    InputOptions,
-    Names,
-    OutputOptions,
-    arguments,
-    as_object,
-    input_options,
-    output_options,
-    settled_options,
-)
+from steelyard.cli.output import facts_table
+from steelyard.cli.params import NAMES, InputOptions
 from steelyard.core.errors import SteelyardError, UsageError
 from steelyard.core.options import Options, flag, option, text
 from steelyard.core.table import Column, Table
-from steelyard.core.text import listed, plural
+from steelyard.core.text import plural
 
 if TYPE_CHECKING:
     from steelyard.data.evalset import EvalSet
@@ -43,37 +33,24 @@ _TAKEN_BY = {
     "EntityAnnotations": ("score", "compare", "kb", "data"),
     "Bitext": ("check", "data"),
 }
-_WITHOUT_RANDOM = partial(output_options, unused=("seed", "out"))
-_INPUTS = arguments()
-_METRICS = click.option(
-    "--metrics",
-    type=Names(),
+_METRICS = click.Option(
+    ["--metrics"],
+    type=NAMES,
     help="Only these metrics, and all human scores; patterns such as '*-refA' stand for several.",
 )
 
 
-@click.group(cls=LazyGroup)
-def data() -> None:
-    """What is in this file; make it that format; check it; get public data."""
-
-
-@data.command(
+@command(
+    _METRICS,
+    InputOptions,
+    hidden="seed jobs",
     shape=ANY,
     examples=(
         "steelyard data info scores.csv",
         "steelyard data info human.csv.gz metrics.csv.gz --human mqm",
     ),
 )
-@_INPUTS
-@_METRICS
-@input_options
-@settled_options
-def info(
-    inputs: tuple[str, ...],
-    metrics: tuple[str, ...] | None,
-    options: InputOptions,
-    output: OutputOptions,
-) -> None:
+def info(call: Call) -> Answer:
     """Show what inputs hold: systems, segments, scores, and what is missing, tied or odd.
 
     INPUT is a table (CSV, TSV, JSONL, Parquet; also .gz), an mt-metrics-eval folder, a native
@@ -82,113 +59,99 @@ def info(
     from steelyard.data.overview import overview
     from steelyard.data.selection import with_metrics
 
-    verdicts = _verdicts(inputs, options)
+    reading, inputs = call.reading, call.inputs
+    verdicts = _verdicts(call)
     if verdicts is not None:
-        _show_verdicts(inputs[0], verdicts, output)
-        return
+        return _of_verdicts(call, verdicts)
     try:
-        held = options.read(inputs)
-        es = None if held.only is not None else with_metrics(held.evalset(), only=metrics)
+        held = reading.read(inputs)
+        if held.only is None:
+            es = with_metrics(held.evalset(), only=call.settings["metrics"])
     except SteelyardError as error:
         has_line = getattr(error, "line", None) is not None  # a slip, to be mended first
-        if has_line or len(inputs) > 1 or not _show_columns(inputs[0], error, output):
+        columns = None if has_line or len(inputs) > 1 else _of_columns(inputs[0], error)
+        if columns is None:
             raise
-        return
+        return columns
     if held.only is not None:
-        options.only_rows_and_columns()
-        _show_judgements(inputs[0], held.only, output)
-        return
-    assert es is not None
-    view = overview(es, options.human)
-    then = _next(es, options.human)
-    emit(view, [view.table()], output, shown=view.pieces(), says_read=True, then=then)
+        reading.only_rows_and_columns()
+        return _of_judgements(call, held.only)
+    return Answer(
+        result=overview(es, reading.human), says_read=True, then=_next(call, es, reading.human)
+    )
 
 
-def _next(es: EvalSet, human: str | None) -> str | None:
+def _next(call: Call, es: EvalSet, human: str | None) -> str | None:
     """Propose to weigh metrics where there are human scores, else to compare systems."""
     scores = [name for name, table in es.scores.items() if table.has_segments]
     if not scores and es.outputs:
-        return proposals.another("score", "--metrics", "chrf")
+        return call.another("score", "--metrics", "chrf")
     if es.n_systems < 2 or not scores:
         return None
     human = human or (es.human[0] if es.human else None)
-    keep = proposals.READING - {"human"}
+    keep = READING - {"human"}
     if human in scores and any(name in scores for name in es.metrics):
-        return proposals.another("meta", *proposals.option("--human", human), keep=keep)
-    return proposals.another("compare", *proposals.option("--score", scores[0]), keep=keep)
+        return call.another("meta", *typed_option("--human", human), keep=keep)
+    return call.another("compare", *typed_option("--score", scores[0]), keep=keep)
 
 
-def _verdicts(inputs: tuple[str, ...], options: InputOptions) -> Verdicts | None:
+def _verdicts(call: Call) -> Verdicts | None:
     """Read inputs that look like verdicts of judges; None for anything else."""
-    if options.format is not None or any(role == "score" for role, _ in options.columns):
+    reading = call.reading
+    if reading.format is not None or any(role == "score" for role, _ in reading.columns):
         return None
     from steelyard.formats.verdicts.read import VerdictReading, describe_verdicts
 
-    how = VerdictReading(where=options.where, ignore=tuple(options.ignore))
-    return describe_verdicts(inputs, how)
+    how = VerdictReading(where=reading.where, ignore=tuple(reading.ignore))
+    return describe_verdicts(call.inputs, how)
 
 
-def _show_verdicts(path: str, verdicts: Verdicts, output: OutputOptions) -> None:
-    """Show who judged what, and the command that compares judges with annotators."""
+def _of_verdicts(call: Call, verdicts: Verdicts) -> Answer:
+    """Show who judged what, and propose to compare judges with annotators."""
+    path, kind = call.inputs[0], verdicts.kind
+    who = {
+        group: {each.name: int(each.answered.sum()) for each in getattr(verdicts, group)}
+        for group in ("raters", "judges")
+    }
     facts: dict[str, Any] = {
-        "kind": verdicts.kind,
+        "kind": kind,
         "items": len(verdicts.items),
-        verdicts.kind: len(verdicts),
+        kind: len(verdicts),
         "systems": list(verdicts.systems),
         "words": list(verdicts.categories),
+        **who,
     }
-    for group in ("raters", "judges"):
-        facts[group] = {each.name: int(each.answered.sum()) for each in getattr(verdicts, group)}
-    counts = [plural(len(verdicts.items), "item"), plural(len(facts["judges"]), "judge"),
-              plural(len(facts["raters"]), "rater")]  # fmt: skip
-    words = [f"{path} holds verdicts on {verdicts.kind}: {', '.join(counts)}."]
+    counts = [plural(len(verdicts.items), "item")]
+    counts += [plural(len(who[f"{one}s"]), one) for one in ("judge", "rater")]
+    words = [f"{path} holds verdicts on {kind}: {', '.join(counts)}."]
     then = None
-    if facts["raters"] and facts["judges"]:
-        human = proposals.option("--human", proposals.names(*facts["raters"]))
-        then = proposals.another("judge", *human, keep={"where", "ignore"})
-    elif not facts["raters"]:
+    if who["raters"] and who["judges"]:
+        human = typed_option("--human", *who["raters"])
+        then = call.another("judge", *human, keep={"where", "ignore"})
+    elif not who["raters"]:
         words.append("To compare judges, name the human labels: steelyard judge --human COLUMNS.")
     flags = {"words": "--words", "swapped": "--swapped"}  # of the commands that fit
-    notes = [spoken(note, flags) for note in verdicts.notes]
-    _show_facts({"path": path, "format": "verdicts"}, facts, {"warnings": notes}, output, words,
-                then)  # fmt: skip
+    more = {"warnings": [spoken(note, flags) for note in verdicts.notes]}
+    result = {"path": path, "format": "verdicts", **facts, **more}
+    return Answer(result=result, tables=[facts_table(facts, "verdicts")], words=words, then=then)
 
 
-def _show_judgements(path: str, read: Read, output: OutputOptions) -> None:
+def _of_judgements(call: Call, read: Read) -> Answer:
     """Count what raw judgements hold, and propose the command that takes them."""
     from steelyard.data.judgements import BattleLog, Rankings, Ratings
 
-    facts = judgement_facts(read.value)
+    path, facts = call.inputs[0], _facts(read.value)
     counts = ", ".join(f"{value:,} {key}" for key, value in facts.items() if type(value) is int)
     name, then = "compare" if isinstance(read.value, BattleLog) else "human", None
     if isinstance(read.value, (BattleLog, Rankings, Ratings)):
-        then = proposals.another(name, keep={"where", "ignore", "columns", "format"})
-    tail = {"read": [file.taken_for() for file in read.files], "warnings": list(read.notes)}
+        then = call.another(name, keep={"where", "ignore", "columns", "format"})
+    more = {"read": [file.taken_for() for file in read.files], "warnings": list(read.notes)}
+    result = {"path": path, "format": read.form, **facts, **more}
     words = [f"{path} holds {read.form}: {counts}."]
-    _show_facts({"path": path, "format": read.form}, facts, tail, output, words, then)
+    return Answer(result=result, tables=[facts_table(facts, read.form)], words=words, then=then)
 
 
-def _show_facts(
-    head: dict[str, Any],
-    facts: dict[str, Any],
-    tail: dict[str, Any],
-    output: OutputOptions,
-    words: list[str],
-    then: str | None,
-) -> None:
-    """Print facts as a table of two columns."""
-
-    def shown(value: Any) -> str:
-        if isinstance(value, dict):
-            return ", ".join(f"{key} {count}" for key, count in value.items())
-        return listed(value, 12) if isinstance(value, list) else str(value)
-
-    rows = tuple((key, shown(value)) for key, value in facts.items())
-    table = Table(head["format"], (Column("what"), Column("value")), rows)
-    emit(head | facts | tail, [table], output, words=words, then=then)
-
-
-def judgement_facts(value: Any) -> dict[str, Any]:
+def _facts(value: Any) -> dict[str, Any]:
     """Count what is in raw judgements or annotations."""
     import numpy as np
 
@@ -228,51 +191,60 @@ def judgement_facts(value: Any) -> dict[str, Any]:
     return facts
 
 
-def _show_columns(path: str, error: SteelyardError, output: OutputOptions) -> bool:
-    """Show the columns of a table that can't be read without options; tell whether it is one."""
+def _of_columns(path: str, error: SteelyardError) -> Answer | None:
+    """Show the columns of a table that can't be read without options; None if it is not one."""
     from steelyard.formats import cells, registry, tables
     from steelyard.formats.view import FileView
 
     try:
         if registry.of_file(FileView(Path(path))) is not None:
-            return False
+            return None
         table = tables.read(Path(path), is_text=lambda _: True)
     except SteelyardError:
-        return False
-    headings = ("column", "holds", "distinct", "such as")
-    rows: list[tuple[Any, ...]] = []
+        return None
+    rows: list[dict[str, Any]] = []
     for name, column in table.columns.items():
         values = [cells.label(cell) or "" for cell in column]
         distinct = list(dict.fromkeys(value for value in values if value.strip()))
         numbers = cells.numbers_of(column) is not None
         kind = "numbers" if distinct and numbers else "texts" if distinct else "nothing"
-        rows.append((name, kind, len(distinct), ", ".join(value[:20] for value in distinct[:3])))
+        examples = ", ".join(value[:20] for value in distinct[:3])
+        row = {"column": name, "holds": kind, "distinct": len(distinct), "such as": examples}
+        rows.append(row)
     result = {
-        "path": path, "format": "table", "n_rows": table.n_rows,
-        "columns": [dict(zip(headings, row, strict=True)) for row in rows],
-        "read": [], "warnings": [str(error), *table.notes],
-    }  # fmt: skip
+        "path": path,
+        "format": "table",
+        "n_rows": table.n_rows,
+        "columns": rows,
+        "warnings": [str(error), *table.notes],
+    }
     words = [f"{path} has {plural(table.n_rows, 'row')} and {plural(len(rows), 'column')}."]
-    shown = Table("columns", tuple(map(Column, headings)), tuple(rows))
-    emit(result, [shown], output, words=words)
-    return True
+    columns = Table("columns", tuple(map(Column, rows[0])), tuple(tuple(r.values()) for r in rows))
+    return Answer(result=result, tables=[columns], words=words)
 
 
-@data.command(examples=("steelyard data formats", "steelyard data formats --json"))
-@settled_options
-def formats(output: OutputOptions) -> None:
+@command(
+    inputs="",
+    hidden="seed jobs",
+    examples=("steelyard data formats", "steelyard data formats --json"),
+)
+def formats(call: Call) -> Answer:  # noqa: ARG001
     """List every format that is read or written, with an example and the commands that take it."""
     from steelyard.formats.registry import FORMATS, readable
 
     rows: list[dict[str, Any]] = []
     for form in FORMATS:
         first, *others = _TAKEN_BY[form.gives.__name__] if readable(form) else ("",)
-        commands = [first, *(["human"] if form.rated else []), *others] if first else []
-        rows.append({
-            "format": form.name, "recognised_by": form.known_by, "commands": commands,
-            "writes": form.write is not None, "to": form.to, "example": form.example,
+        row = {
+            "format": form.name,
+            "recognised_by": form.known_by,
+            "commands": [first, *(["human"] if form.rated else []), *others] if first else [],
+            "writes": form.write is not None,
+            "to": form.to,
+            "example": form.example,
             "example_file": form.example_name or None,
-        })  # fmt: skip
+        }
+        rows.append(row)
     cells = [
         (row["format"], row["recognised_by"], ", ".join(row["commands"]) or None,
          (row["to"] or "yes") if row["writes"] else None, row["example"].split("\n")[0])
@@ -286,7 +258,7 @@ def formats(output: OutputOptions) -> None:
         f"{plural(len(rows), 'format')} are known, {written} of them are written, too.",
         "--json and --out FILE.md have an example of each.",
     ]
-    emit({"formats": rows, "warnings": []}, [table], output, words=words, shown=["\n".join(lines)])
+    return Answer(result={"formats": rows}, tables=[table], words=words, shown=["\n".join(lines)])
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -295,33 +267,27 @@ class ConvertOptions(Options):
 
     to: str | None = text(
         None,
-        "native, long, system or text; errors, ratings, battles or entities for "
-        "judgements; by default OUT's suffix decides.",
+        "native, long, system or text; errors, ratings, battles or entities for judgements; by "
+        "default OUT's suffix decides.",
         metavar="FORMAT",
     )
     force: bool = flag("Overwrite what is there.")
     anonymise_raters: bool = flag("Call raters rater1, rater2, ...")
 
 
-@data.command(
+@command(
+    ConvertOptions,
+    _METRICS,
+    InputOptions,
+    inputs="IN... OUT",
+    hidden="seed out jobs",
     shape=ANY,
     examples=(
         "steelyard data convert human.csv metrics.csv wmt23.parquet --human mqm",
         "steelyard data convert arena.jsonl battles.csv --to battles",
     ),
 )
-@arguments("IN... OUT")
-@as_object("how", ConvertOptions)
-@_METRICS
-@input_options
-@_WITHOUT_RANDOM
-def convert(
-    inputs: tuple[str, ...],
-    how: ConvertOptions,
-    metrics: tuple[str, ...] | None,
-    options: InputOptions,
-    output: OutputOptions,
-) -> None:
+def convert(call: Call) -> Answer:
     """Read inputs and write them as one file of another format.
 
     .parquet becomes the native format, .csv, .tsv and .jsonl (also .gz) a long table. What the
@@ -330,46 +296,40 @@ def convert(
     from steelyard.data.selection import with_metrics
     from steelyard.formats.save import save
 
-    if len(inputs) < 2:
+    how, reading = call.take(ConvertOptions), call.reading
+    if len(call.inputs) < 2:
         raise UsageError("expected IN and OUT; for example: steelyard data convert a.csv a.parquet")
-    *sources, name = inputs
+    *sources, name = call.inputs
     target = Path(name)
     if target.is_file() and not how.force:
         raise UsageError(f"{target} exists already; --force overwrites it")
     value: Any
-    held = options.read(sources)
+    held = reading.read(sources)
     if held.only is not None:
-        options.only_rows_and_columns()
+        reading.only_rows_and_columns()
         value, read, notes = held.only.value, held.only.files, held.only.notes
     else:
-        value = with_metrics(held.evalset(), only=metrics)
+        value = with_metrics(held.evalset(), only=call.settings["metrics"])
         read, notes = value.inputs, value.notes
-    lost = save(value, target, to=how.to, human=options.human,
+    lost = save(value, target, to=how.to, human=reading.human,
                 anonymise_raters=how.anonymise_raters)  # fmt: skip
     warnings = [*notes, *([f"{target} has no place for: {', '.join(lost)}"] if lost else [])]
     result = {"out": name, "read": [file.taken_for() for file in read], "warnings": warnings}
-    table = Table("", (Column("out"),), ((name,),))
-    then = proposals.command("data", "info", name)
-    emit(result, [table], output, words=[f"Wrote {target}."], shown=[], then=then)
+    then = typed("data", "info", name)
+    return Answer(result=result, words=[f"Wrote {target}."], shown=[], then=then)
 
 
-@data.command(
+@command(
+    _METRICS,
+    InputOptions,
+    hidden="seed jobs",
     shape=JUDGED,
     examples=(
         "steelyard data check scores.csv --human mqm",
         "steelyard data check wmt23 my-metric.tsv --lp en-de --human mqm",
     ),
 )
-@_INPUTS
-@_METRICS
-@input_options
-@settled_options
-def check(
-    inputs: tuple[str, ...],
-    metrics: tuple[str, ...] | None,
-    options: InputOptions,
-    output: OutputOptions,
-) -> int:
+def check(call: Call) -> Answer:
     """Look for anything that would distort a meta-evaluation; exit 2 if there are errors.
 
     Give a submission together with the set that it is for, so that both are compared.
@@ -377,7 +337,7 @@ def check(
     from steelyard.data import linting
     from steelyard.data.selection import with_metrics
 
-    es = with_metrics(options.load(inputs), only=metrics)
+    es = with_metrics(call.reading.load(call.inputs), only=call.settings["metrics"])
     findings = [replace(f, message=spoken(f.message)) for f in linting.check(es)]
     counts = Counter(f.severity for f in findings)
     result = {
@@ -390,40 +350,42 @@ def check(
     table = linting.table(findings)
     total = ", ".join(plural(counts[name], name) for name in ("error", "warning"))
     words = [f"{total}."] if findings else ["No problems found."]
-    emit(result, [table], output, words=words, shown=[table] if findings else [])
-    return 2 if counts["error"] else 0
+    shown: list[Table] | None = None if findings else []
+    code = 2 if counts["error"] else 0
+    return Answer(result=result, tables=[table], words=words, shown=shown, code=code)
 
 
 @dataclass(frozen=True, kw_only=True)
 class GetOptions(Options):
     """Where a test set comes from, and where it is kept."""
 
-    url: str | None = text(
-        None, "Where the package is (default: the public WMT one).", metavar="URL"
-    )
+    url: str | None = text(None, "Address of the package, if not the public one.", metavar="URL")
     sha256: str | None = text(None, "Checksum of the package.", metavar="HEX")
     cache: Path | None = option(
-        "folder",
-        None,
-        "Where to keep it (default: STEELYARD_CACHE or the user's cache).",
-        metavar="DIR",
+        "folder", None, "Where to keep it (default: STEELYARD_CACHE or the user's cache)."
     )
     force: bool = flag("Unpack again, and download again if need be.")
 
 
-@data.command(examples=("steelyard data get wmt23", "steelyard data get wmt24 --cache wmt"))
-@click.argument("name")
-@as_object("how", GetOptions)
-@_WITHOUT_RANDOM
-def get(name: str, how: GetOptions, output: OutputOptions) -> None:
+@command(
+    click.Argument(["name"]),
+    GetOptions,
+    inputs="",
+    hidden="seed out jobs",
+    examples=("steelyard data get wmt23", "steelyard data get wmt24 --cache wmt"),
+)
+def get(call: Call) -> Answer:
     """Download the public WMT metrics package and unpack one test set, for example wmt23."""
     from steelyard.core.download import get_test_set
 
-    with progress_of(f"downloading {name}", output, in_bytes=True) as progress:
-        folder = get_test_set(
-            name, url=how.url, sha256=how.sha256, cache=how.cache, progress=progress,
-            force=how.force,
-        )  # fmt: skip
-    table = Table("", (Column("name"), Column("path")), ((name, str(folder)),))
-    result = {"name": name, "path": str(folder), "warnings": []}
-    emit(result, [table], output, shown=[str(folder)])
+    name = call.settings.pop("name")
+    with call.progress(f"downloading {name}", counted=True, in_bytes=True) as progress:
+        folder = get_test_set(name, progress=progress, **call.settings)
+    return Answer(result={"name": name, "path": str(folder)}, shown=[str(folder)])
+
+
+data = LazyGroup(
+    name="data",
+    help="What is in this file; make it that format; check it; get public data.",
+    commands=[info, formats, convert, check, get],
+)

@@ -6,17 +6,15 @@ beginning of the answer.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
-from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from steelyard.cli.group import command, pasted
-from steelyard.cli.output import emit, note, shown_progress
-from steelyard.cli.params import OutputOptions, as_object, output_options
+from steelyard.cli.engine import Answer, Call, command
+from steelyard.cli.group import pasted
 from steelyard.core.options import Options, flag, option
-from steelyard.core.progress import report_progress
+from steelyard.core.progress import each
 from steelyard.core.table import Table
 
 if TYPE_CHECKING:
@@ -35,7 +33,7 @@ Your own data: a table with the columns system, segment and one for each score.
 _DECLARED = "--human mqm --kind human:da --lower-is-better edit-rate-refA"
 _INPUTS = f"scores.csv.gz system-scores.csv texts.jsonl.gz {_DECLARED} --lp de-en"
 _REPORT = (
-    f"steelyard report {_INPUTS} --ratings errors.jsonl.gz --verdicts verdicts.csv.gz "
+    f"report {_INPUTS} --ratings errors.jsonl.gz --verdicts verdicts.csv.gz "
     "--verdict-raters ann,bo,cy --out report.html"
 )
 _WIDTH = 77  # of commands, which are indented
@@ -52,55 +50,56 @@ class DemoOptions(Options):
         "folder", None, "Write the demo's files there, too.", flag="--files", metavar="DIR"
     )
     page: Path = option(
-        "file",
-        "steelyard-demo.html",
-        "Where the report goes, to be opened in a browser.",
-        flag="--report",
-        metavar="FILE",
+        "output", "steelyard-demo.html", "Where the report goes.", flag="--report", metavar="FILE"
     )
     no_report: bool = flag("Write no report.")
 
 
-@command(examples=("steelyard demo", "steelyard demo --files steelyard-demo"))
-@as_object("how", DemoOptions)
-@partial(output_options, unused=("seed", "out"))
-def demo(how: DemoOptions, output: OutputOptions) -> None:
+@command(
+    DemoOptions,
+    inputs="",
+    hidden="seed out jobs",
+    examples=("steelyard demo", "steelyard demo --files steelyard-demo"),
+)
+def demo(call: Call) -> Answer:
     """Answer every question on simulated systems, texts, annotators and judges."""
     from steelyard.comparison.run import compare
     from steelyard.data.overview import overview
     from steelyard.demo import embedded
+    from steelyard.demo.folder import write_files
     from steelyard.human.run import human_scores
     from steelyard.judging.report import judge
     from steelyard.metaevaluation.run import meta_evaluate
     from steelyard.report.explorer import add_ratings
 
+    how, output = call.take(DemoOptions), call.output
+    seed = output.seed
     es = add_ratings(embedded.demo_set(texts=True), embedded.ERRORS)
-    with shown_progress("comparing", output):
-        # Computed once for the terminal and for the page, with the draws of the commands.
-        report_progress(0, 5)
-        view = overview(es, "mqm")
-        compared = compare(es, "mqm", rng=output.seed)
-        rated = human_scores(embedded.ERRORS, protocol="mqm", rng=output.seed)
-        report_progress(1, 5)
-        weighed = meta_evaluate(es, "mqm", significance=True, rng=output.seed)
-        report_progress(3, 5)
-        judged = judge(embedded.VERDICTS, human=embedded.RATERS)
-        report_progress(4, 5)
-        entities, wrong = _entities(es)
-        report_progress(5, 5)
-    result: dict[str, Any] = {"warnings": [*view.warnings, *weighed.warnings]}
-    if output.json or output.out is not None:
-        results = {"data": view, "human": rated, "compare": compared, "meta": weighed}
-        results["judge"] = judged
+    # Computed once for the terminal and for the page, with the draws of the commands.
+    steps: dict[str, Callable[[], Any]] = {
+        "data": lambda: overview(es, "mqm"),
+        "human": lambda: human_scores(embedded.ERRORS, protocol="mqm", rng=seed),
+        "compare": lambda: compare(es, "mqm", rng=seed),
+        "meta": lambda: meta_evaluate(es, "mqm", significance=True, rng=seed),
+        "judge": lambda: judge(embedded.VERDICTS, human=embedded.RATERS),
+        "kobe": lambda: _entities(es),
+    }
+    with call.progress("comparing"):
+        results = {name: step() for name, step in each(steps.items())}
+    entities, wrong = results.pop("kobe")
+    view, rated, compared, weighed, judged = results.values()
+    result: dict[str, Any] = {}  # each command prints its own warnings
+    if output.as_json:
         results |= {} if entities is None else {"kobe": entities}
-        result |= {name: each.to_dict() for name, each in results.items()}
+        result = {name: found.to_dict() for name, found in results.items()}
+        result["warnings"] = [*view.warnings, *weighed.warnings]
         result["sentences"] = embedded.entity_counts()
     last = _CLOSING
     if not how.no_report:
         from steelyard.report.options import ReportOptions
         from steelyard.report.page import make_report
 
-        with shown_progress("making the report", output):
+        with call.progress("making the report"):
             page = make_report(
                 es,
                 "mqm",
@@ -108,68 +107,69 @@ def demo(how: DemoOptions, output: OutputOptions) -> None:
                 comparison=compared,
                 meta=weighed,
                 judges=judged,
-                rng=output.seed,
+                rng=seed,
             )
         page.save(how.page)
         result["report"] = str(how.page)
         last = f"All of it on one page: open {how.page} in a browser.\n\n{last}"
     counts = (f"{es.n_systems} systems, {es.n_segments} segments in {len(es.documents)} documents, "
               f"{len(es.human)} human scores, {len(es.metrics)} metrics.")  # fmt: skip
-    score = f"steelyard score texts.jsonl.gz --lp de-en --metrics kobe --where doc={_DOCUMENT}"
-    blocks = [
-        *_part("What is in the data?", f"steelyard data info {_INPUTS}", [counts]),
-        *_part(
+    facts = f"score texts.jsonl.gz --lp de-en --metrics kobe --where doc={_DOCUMENT}"
+    parts = (
+        _part("What is in the data?", f"data info {_INPUTS}", [counts]),
+        _part(
             "What do the errors say that experts marked?",
-            "steelyard human errors.jsonl.gz --protocol mqm",
+            "human errors.jsonl.gz --protocol mqm",
             rated.answer(),
         ),
-        *_part(
+        _part(
             "Which system is best?",
-            "steelyard compare scores.csv.gz --score mqm",
+            "compare scores.csv.gz --score mqm",
             compared.answer(),
             compared.pieces()[0],
         ),
-        *_part(
+        _part(
             "Which metric can you trust?",
-            f"steelyard meta scores.csv.gz system-scores.csv {_DECLARED} --significance",
+            f"meta scores.csv.gz system-scores.csv {_DECLARED} --significance",
             weighed.answer(),
             weighed.pieces()[0],
         ),
-        *_part(
+        _part(
             "Which LLM judge can you trust?",
-            "steelyard judge verdicts.csv.gz --human ann,bo,cy",
+            "judge verdicts.csv.gz --human ann,bo,cy",
             judged.answer(),
         ),
-        *_part(
+        _part(
             f"Who keeps the names and numbers of document {_DOCUMENT}?",
-            f"{score} --systems {','.join(_NAMED)}",
+            f"{facts} --systems {','.join(_NAMED)}",
             [] if entities is None else [entities.sentence()],
         ),
-        *_part(
+        _part(
             f"Which numbers, names and terms does {_CHECKED} get wrong?",
-            f"steelyard check source.de {_CHECKED}.en",
+            f"check source.de {_CHECKED}.en",
             wrong,
         ),
-        *_part("Everything on one page?", _REPORT, []),
-        last,
-    ]
+        _part("Everything on one page?", _REPORT, []),
+    )
     folder = how.folder or "demo"
     paste = f"To paste these commands: steelyard demo --files {folder} && cd {folder}"
-    if not output.json:  # each command prints its own
-        result["warnings"] = []
-    emit(result, [view.table()], output, words=[_OPENING, paste], shown=blocks)
-    if how.folder is not None:
-        from steelyard.demo.folder import write_files
 
-        write_files(how.folder)
-        note(f"wrote {how.folder}: README.txt there says what the files are", output)
+    def write(to: Path) -> str:
+        write_files(to)
+        return f"{to}: README.txt there says what the files are"
+
+    return Answer(
+        result=result,
+        tables=[view.table()],
+        words=[_OPENING, paste],
+        shown=[*(piece for part in parts for piece in part), last],
+        writes=[(how.folder, write)],
+    )
 
 
-def _part(
-    question: str, asked: str, words: Sequence[str], table: Table | str | None = None
-) -> list[Table | str]:
+def _part(question: str, asked: str, words: Sequence[str], table: Any = None) -> list[Table | str]:
     """Return a question with its command and answer, and the first rows of a table."""
-    lines = [f"  {line}" for line in pasted(asked, _WIDTH)]
+    lines = [f"  {line}" for line in pasted(f"steelyard {asked}", _WIDTH)]
     part: list[Table | str] = ["\n".join([question, *lines, *words])]
     if isinstance(table, Table):
         rows = table.rows[:_ROWS]

@@ -2,28 +2,51 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
 
 import click
 
-from steelyard.cli import proposals
-from steelyard.cli.group import SCORES, command
-from steelyard.cli.output import emit, shown_progress
-from steelyard.cli.params import (
-    InputOptions,
-    Known,
-    Names,
-    OutputOptions,
-    from_fields,
-    input_options,
-    output_options,
-)
+from steelyard.cli.engine import READING, Answer, Call, command
+from steelyard.cli.group import SCORES
+from steelyard.cli.params import InputOptions, options_of, output_file, path, texts
 from steelyard.comparison.options import CompareOptions
 from steelyard.core.errors import UsageError
+from steelyard.core.options import Options, choice, names, number
+from steelyard.formats import files
+
+_CODES = {"pass": 0, "fail": 3, "undecided": 4}
+
+
+@dataclass(frozen=True, kw_only=True)
+class GateOptions(Options):
+    """What must hold, and the files that are written."""
+
+    score: tuple[str, ...] | None = names(None, "The score, or several that must all pass.")
+    min_delta: float | None = number(None, "Pass if better by more than D. [0]", metavar="D")
+    max_loss: float | None = number(None, "Pass if worse by less than L.", metavar="L")
+    require: tuple[str, ...] = texts(
+        "A bound on an end of an interval, with names as in --json: 'difference.low>=-0.02' or "
+        "'tasks.math.difference.low>=-0.05' (repeatable).",
+        metavar="EXPR",
+    )
+    undecided: str | None = choice(
+        None, ("pass", "fail"), "Exit code where it is undecided: 0 or 3."
+    )
+    summary: Path | None = output_file("Write a summary for a pull request.", metavar="FILE.md")
+    record: Path | None = path(
+        "Keep the baseline; if the file exists, refuse a test set that has changed.",
+        metavar="FILE.parquet",
+    )
 
 
 @command(
+    click.Argument(["baseline"], type=click.Path()),
+    click.Argument(["candidate"], type=click.Path()),
+    GateOptions,
+    options_of(CompareOptions, "slices", "unit"),
+    InputOptions,
+    inputs="",
     headings={
         "The question": "score min_delta max_loss slices require undecided unit",
         "Files": "summary record",
@@ -34,43 +57,7 @@ from steelyard.core.errors import UsageError
         "steelyard gate before.csv after.csv --min-delta 0.01 --summary gate.md",
     ),
 )
-@click.argument("baseline", type=click.Path())
-@click.argument("candidate", type=click.Path())
-@click.option("--score", type=Names(), help="The score, or several that must all pass.")
-@click.option("--min-delta", type=float, metavar="D", help="Pass if better by more than D. [0]")
-@click.option("--max-loss", type=float, metavar="L", help="Pass if worse by less than L.")
-@from_fields(CompareOptions, "slices")
-@click.option(
-    "--require",
-    multiple=True,
-    metavar="EXPR",
-    help="A bound on an end of an interval, with names as in --json: 'difference.low>=-0.02' or "
-    "'tasks.math.difference.low>=-0.05' (repeatable).",
-)
-@click.option(
-    "--undecided", type=Known(["pass", "fail"]), help="Exit code where it is undecided: 0 or 3."
-)
-@from_fields(CompareOptions, "unit")
-@click.option(
-    "--summary", type=click.Path(), metavar="FILE.md", help="Write a summary for a pull request."
-)
-@click.option(
-    "--record",
-    type=click.Path(),
-    metavar="FILE.parquet",
-    help="Keep the baseline; if the file exists, refuse a test set that has changed.",
-)
-@input_options
-@output_options
-def gate(
-    baseline: str,
-    candidate: str,
-    options: InputOptions,
-    output: OutputOptions,
-    undecided: str | None,
-    summary: str | None,
-    **settings: Any,
-) -> int:
+def gate(call: Call) -> Answer:
     """Decide whether CANDIDATE may replace BASELINE: pass, fail or undecided.
 
     Both are scores of one system on the same items: tables, folders, or logs of any format. The
@@ -79,16 +66,19 @@ def gate(
     """
     from steelyard.comparison.gate import gate as decide
 
-    if "-" in (baseline, candidate):
+    settings = call.settings
+    paths = [settings.pop(name) for name in ("baseline", "candidate")]
+    summary, undecided = settings.pop("summary"), settings.pop("undecided") or "undecided"
+    if "-" in paths:
         raise UsageError("gate reads two files, not standard input")
-    options = options.by_unit(settings["unit"])
-    with shown_progress("comparing", output):
-        sets = [options.load([path]) for path in (baseline, candidate)]
-        score = settings.pop("score") or None
-        result = decide(*sets, score=score, rng=output.seed, **settings)
-    if summary is not None:
-        Path(summary).write_text(result.markdown(), encoding="utf-8")
-    then = proposals.another("compare", keep={*proposals.READING, "score"})
-    emit(result, [result.table()], output, wrote=[summary] if summary else [], then=then)
-    codes = {"pass": 0, "fail": 3, "undecided": 4}
-    return codes[undecided or "undecided" if result.passed is None else result.verdict]
+    reading = call.reading.by_unit(settings["unit"])
+    with call.progress("comparing"):
+        sets = [reading.load([path]) for path in paths]
+        settings["score"] = settings["score"] or None
+        result = decide(*sets, rng=call.output.seed, **settings)
+    return Answer(
+        result=result,
+        writes=[(summary, lambda to: files.write_text(to, result.markdown()))],
+        then=call.another("compare", keep={*READING, "score"}),
+        code=_CODES[undecided if result.passed is None else result.verdict],
+    )

@@ -5,8 +5,7 @@ from __future__ import annotations
 import re
 import shutil
 import textwrap
-from collections.abc import Callable, Iterable, Mapping, Sequence
-from functools import partial
+from collections.abc import Iterable, Mapping, Sequence
 from importlib import import_module
 from typing import Any
 
@@ -21,7 +20,7 @@ _WORD = re.compile(r"""(?:[^\s'"]|'[^']*'|"[^"]*")+""")  # as a shell sees words
 #: Headings that commands share, and the options below them by their names in Python; a command's
 #: headings come before these, and take what they name.
 _SHARED = {
-    "Texts and metrics": "metric src ref allow_empty settings commands score_files kb links",
+    "Texts and metrics": "metric src ref allow_empty settings commands score_files kb",
     "Input": "human kind lp systems drop_systems drop_metrics sees lower_is_better "
     "higher_is_better domain where ignore columns format",
     "Output": "details pairwise plot json out seed jobs quiet debug help _click_default_help",
@@ -142,23 +141,20 @@ def _laid_out(command: click.Command, ctx: click.Context) -> str:
 class Question(click.Command):
     """A command with its help in parts.
 
-    ``headings`` map a heading to the options below it, by their names in Python; ``lists`` are
-    what else is listed, by heading; ``shape`` says what a file looks like; ``examples`` are
-    commands to paste.
+    ``headings`` map a heading to the options below it, by their names in Python; ``shape`` says
+    what a file looks like; ``examples`` are commands to paste.
     """
 
     def __init__(
         self,
         *args: Any,
         headings: Mapping[str, str] | None = None,
-        lists: Mapping[str, Mapping[str, str]] | None = None,
         shape: str = "",
         examples: Sequence[str] = (),
         **settings: Any,
     ) -> None:
         super().__init__(*args, **settings)
         self.headings = dict(headings or {})
-        self.lists = dict(lists or {})
         self.shape = shape
         self.examples = tuple(examples)
 
@@ -168,9 +164,6 @@ class Question(click.Command):
 
     def format_options(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
         """Write options under their headings, each in the order of the heading."""
-        for heading, listed in self.lists.items():
-            with formatter.section(heading):
-                formatter.write_dl(list(listed.items()))
         params = {param.name: param for param in self.get_params(ctx)}
         groups: list[tuple[str, list[click.Parameter]]] = []
         for heading, names in (*self.headings.items(), *_SHARED.items()):
@@ -208,26 +201,18 @@ def _readable(record: tuple[str, str]) -> tuple[str, str]:
     return name, f"{text}{bracket}{bounds}"
 
 
-#: Makes a command of a function, with its help in parts.
-command: Callable[..., Callable[[Callable[..., Any]], Question]] = partial(
-    click.command, cls=Question
-)
-
-
 class LazyGroup(click.Group):
     """A group of commands; it lists those of other modules without importing them.
 
-    ``lazy`` holds, by name, where a command stands (``module:function``) and one line of help;
-    ``also`` other words that people try, with the command that they stand for; ``first`` what
-    newcomers should type, and what it shows.
+    ``lazy`` holds one line of help for each command of a module of its name; ``also`` other words
+    that people try, with the command that they stand for; ``first`` what newcomers should type,
+    and what it shows.
     """
-
-    command_class = Question
 
     def __init__(
         self,
         *,
-        lazy: Mapping[str, tuple[str, str]] | None = None,
+        lazy: Mapping[str, str] | None = None,
         also: Mapping[str, str] | None = None,
         first: Mapping[str, str] | None = None,
         **settings: Any,
@@ -240,8 +225,8 @@ class LazyGroup(click.Group):
 
     def about(self) -> dict[str, str]:
         """Return what each command does, in a line."""
-        lines = {name: line for name, (_, line) in self.lazy.items()}
-        return lines | {name: c.get_short_help_str(_WIDEST) for name, c in self.commands.items()}
+        short = {name: c.get_short_help_str(_WIDEST) for name, c in self.commands.items()}
+        return {**self.lazy, **short}
 
     def list_commands(self, ctx: click.Context) -> list[str]:  # noqa: ARG002
         """Name the commands."""
@@ -251,8 +236,8 @@ class LazyGroup(click.Group):
         """Return a command, which may have to be imported."""
         if cmd_name not in self.lazy:
             return super().get_command(ctx, cmd_name)
-        module, _, name = self.lazy[cmd_name][0].partition(":")
-        command: click.Command = getattr(import_module(module), name)
+        module = import_module(f"steelyard.cli.{cmd_name}")
+        command: click.Command = getattr(module, cmd_name)
         return command
 
     def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:

@@ -4,42 +4,26 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
-from functools import partial
+from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import click
 
-from steelyard.cli import proposals
+from steelyard.cli.engine import Answer, Call, command, typed
 from steelyard.cli.group import TEXTS, LazyGroup
-from steelyard.cli.output import emit, progress_of
-from steelyard.cli.params import (
-    TABLES,
-    InputOptions,
-    OutputOptions,
-    arguments,
-    as_object,
-    input_options,
-    settled_options,
-    with_languages,
-)
-from steelyard.core.errors import InputError, UsageError, hint
-from steelyard.core.options import Options, flag, names, number, text, whole
-from steelyard.core.table import Column, Table
-from steelyard.core.text import listed, plural
+from steelyard.cli.output import facts_table, records_table
+from steelyard.cli.params import TABLES, InputOptions, Known
+from steelyard.core.errors import InputError, UsageError
+from steelyard.core.options import Options, flag, names, text
+from steelyard.core.table import Table
+from steelyard.core.text import plural
 
 if TYPE_CHECKING:
-    from steelyard.kobe.base.codec import Source
     from steelyard.kobe.base.knowledge import KnowledgeBase
     from steelyard.kobe.linking.linker import DictionaryLinker
     from steelyard.kobe.mention import Mentions
 
-SOURCES = {
-    "default": "CLDR and GeoNames, from installed packages (no INPUT)",
-    "wikidata": "the JSON dump: plain, .gz, .bz2, or - for standard input",
-    "table": "a table of names: id, lang, alias or name, perhaps category, prior, tier",
-}
 _ALIASES = """\
 A table of names has a row for each name, and tabs between columns:
   id      lang  alias
@@ -52,15 +36,11 @@ A table of terms has a column for each language:
   traffic light,Ampel
   Rhine,Rhein
 """
-_folder_options = partial(settled_options, folder=True)
-_BASE = click.option(
-    "--kb", "base", metavar="BASE", help="Folder of the knowledge base; the embedded one if absent."
+_BASE = click.Option(
+    ["--kb", "base"],
+    metavar="BASE",
+    help="Folder of the knowledge base; the embedded one if absent.",
 )
-
-
-@click.group(cls=LazyGroup)
-def kb() -> None:
-    """What is in this knowledge base; what does it link here."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -68,70 +48,56 @@ class BuildOptions(Options):
     """What of a source is wanted, and what it is added to."""
 
     langs: tuple[str, ...] | None = names(None, "Keep only names in these languages, as de,en.")
-    min_prior: float = number(
-        0.0, "Leave out entities below this prior: log10 of people, 5 is 100,000.", metavar="X"
-    )
-    min_sitelinks: int = whole(3, "Of Wikidata, leave out items in fewer Wikipedias.", least=0)
     onto: str | None = text(
         None, "Add to this base; 'default' is the embedded one.", metavar="BASE"
     )
     force: bool = flag("Replace the knowledge base that is there.")
 
 
-@kb.command(
-    lists={"SOURCE is one of": SOURCES},
+@command(
+    click.Argument(["source"], type=Known(["wikidata", "table"]), metavar="SOURCE"),
+    click.Argument(["path"], metavar="INPUT"),
+    BuildOptions,
+    inputs="",
+    suffixes=(),
+    hidden="seed jobs",
     shape=_ALIASES,
     examples=(
         "steelyard kb build table names.tsv --out my-kb",
         "lbzip2 -dc latest-all.json.bz2 | steelyard kb build wikidata - --out wikidata-kb",
     ),
 )
-@click.argument("source", metavar="SOURCE")
-@click.argument("path", metavar="[INPUT]", required=False)
-@as_object("wanted", BuildOptions)
-@_folder_options
-def build(source: str, path: str | None, wanted: BuildOptions, output: OutputOptions) -> None:
+def build(call: Call) -> Answer:
     """Build a knowledge base from a source.
 
-    INPUT is the file of the source, of any size: it is sorted on disk.
+    SOURCE is wikidata, and INPUT its JSON dump (plain, .gz, .bz2, or - for standard input); or it
+    is table, and INPUT a table of names: id, lang, alias or name, perhaps category, prior and tier.
     """
     from steelyard.kobe.base.build import Limits
     from steelyard.kobe.base.build import build as build_base
-    from steelyard.kobe.base.knowledge import Base
-    from steelyard.kobe.languages import normalise
-
-    if output.out is None:
-        raise UsageError("--out is missing: the folder of the knowledge base to make")
-    langs = None if wanted.langs is None else frozenset(map(normalise, wanted.langs))
-    sources = _sources(source, path, wanted)
-    limits = [Limits(langs, wanted.min_prior)] * len(sources)
-    if wanted.onto is not None:
-        sources, limits = [Base(_folder(wanted.onto)), *sources], [Limits(), *limits]
-    with progress_of(f"building {output.out}", output) as progress:
-
-        def show(_step: str, done: int, total: int | None) -> None:
-            if progress is not None:
-                progress(done, total)
-
-        build_base(sources, output.out, limits=limits, force=wanted.force, progress=show)
-    _show_base(output.out, output)
-
-
-def _sources(name: str, path: str | None, wanted: BuildOptions) -> list[Source]:
+    from steelyard.kobe.base.codec import Source
     from steelyard.kobe.base.knowledge import Base
     from steelyard.kobe.base.sources import AliasTable, Wikidata
+    from steelyard.kobe.languages import normalise
 
-    if name not in SOURCES:
-        raise UsageError(f"no source '{name}'; {hint(name, SOURCES)}")
-    if name == "default":
-        if path is not None:
-            raise UsageError(f"the source 'default' takes no input, found '{path}'")
-        return [Base(_folder(None))]
-    if path is None:
-        raise UsageError(f"the source '{name}' needs an input: {SOURCES[name]}")
-    if name == "wikidata":
-        return [Wikidata(path, min_sitelinks=wanted.min_sitelinks)]
-    return [AliasTable(path)]
+    wanted, out = call.take(BuildOptions), call.output.out
+    name, path = call.settings["source"], call.settings["path"]
+    if out is None:
+        raise UsageError("--out is missing: the folder of the knowledge base to make")
+    langs = None if wanted.langs is None else frozenset(map(normalise, wanted.langs))
+    sources: list[Source] = [Wikidata(path) if name == "wikidata" else AliasTable(path)]
+    limits = [Limits(langs)]
+    if wanted.onto is not None:
+        sources, limits = [Base(_folder(wanted.onto)), *sources], [Limits(), *limits]
+    with call.progress(f"building {out}", counted=True) as progress:
+        build_base(
+            sources,
+            out,
+            limits=limits,
+            force=wanted.force,
+            progress=lambda _step, *done: None if progress is None else progress(*done),
+        )
+    return _made(out)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -148,14 +114,16 @@ class AddOptions(Options):
     force: bool = flag("Replace the knowledge base that is there.")
 
 
-@kb.command(
+@command(
+    click.Argument(["path"], metavar="FILE"),
+    AddOptions,
+    inputs="",
+    suffixes=(),
+    hidden="seed jobs",
     shape=_TERMS,
     examples=("steelyard kb add products.csv --out my-kb", "steelyard kb add terms.tbx --to my-kb"),
 )
-@click.argument("path", metavar="FILE")
-@as_object("how", AddOptions)
-@_folder_options
-def add(path: str, how: AddOptions, output: OutputOptions) -> None:
+def add(call: Call) -> Answer:
     """Add your own terminology: product names, brands, terms.
 
     FILE is a CSV or TBX. A CSV has one column for each language (en, de, term_de, ...;
@@ -167,10 +135,11 @@ def add(path: str, how: AddOptions, output: OutputOptions) -> None:
     from steelyard.kobe.base.sources import add as add_terms
     from steelyard.kobe.base.sources import counted, read_glossary
 
-    if (how.to is None) == (output.out is None):
+    how, path, out = call.take(AddOptions), call.settings["path"], call.output.out
+    if (how.to is None) == (out is None):
         raise UsageError("expected --to DIR (add in place) or --out DIR (make a new base)")
     glossary = read_glossary(path, lp=how.lp)
-    target = Path(how.to) if how.to is not None else output.out
+    target = Path(how.to) if how.to is not None else out
     assert target is not None
     if how.to is not None:
         if not target.exists():
@@ -183,7 +152,7 @@ def add(path: str, how: AddOptions, output: OutputOptions) -> None:
     langs = ", ".join(f"{lang} {n:,}" for lang, n in added["languages"].items())
     banned = f"; {plural(added['forbidden'], 'forbidden name')}" if added["forbidden"] else ""
     words = f"Added {plural(added['terms'], 'term')} of {Path(path).name}: {langs}{banned}."
-    _show_base(target, output, [words], added=added)
+    return _made(target, [words], added=added)
 
 
 def _folder(name: str | None) -> Path:
@@ -195,48 +164,39 @@ def _folder(name: str | None) -> Path:
     return Path(str(name))
 
 
-def _show_base(
-    path: Path, output: OutputOptions, words: Sequence[str] = (), **facts: object
-) -> None:
+def _made(path: Path, words: Sequence[str] = (), **facts: object) -> Answer:
     """Show a base that was made."""
     from steelyard.kobe.base.knowledge import KnowledgeBase
 
     result = {**_facts(KnowledgeBase.open(path)), **facts}
-    then = proposals.command("kb", "info", str(path))
-    output = replace(output, out=None)
-    emit(result, [_table(result)], output, words=[*words, _size(result)], then=then)
+    then = typed("kb", "info", str(path))
+    return Answer(result=result, tables=[_table(result)], words=[*words, _size(result)], then=then)
 
 
-@kb.command(examples=("steelyard kb info", "steelyard kb info --entity wd:Q183"))
-@click.argument("base", metavar="[BASE]", required=False)
-@click.option("--entity", metavar="ID", help="Show this entity: its names in all languages.")
-@settled_options
-def info(base: str | None, entity: str | None, output: OutputOptions) -> None:
+@command(
+    click.Argument(["base"], metavar="[BASE]", required=False),
+    click.Option(["--entity"], metavar="ID", help="Show this entity: its names in all languages."),
+    inputs="",
+    hidden="seed jobs",
+    examples=("steelyard kb info", "steelyard kb info --entity wd:Q183"),
+)
+def info(call: Call) -> Answer:
     """Show what a knowledge base holds: entities, names, languages, sources and licences.
 
     BASE is a folder; without it the embedded base is shown, and built if need be.
     """
     from steelyard.kobe.base.knowledge import KnowledgeBase
 
+    base, entity = call.settings["base"], call.settings["entity"]
     opened = KnowledgeBase.open(_folder(base))
     if entity is not None:
-        _show_entity(opened, entity, output)
-        return
+        return _entity(opened, entity)
     result = _facts(opened)
-    columns = ("name", "version", "licence", "records", "names")
-    sources = tuple(
-        tuple(f"{s[n]:,}" if isinstance(s[n], int) else s[n] for n in columns)
-        for s in result["sources"]
-    )
-    languages = tuple((lang, f"{n:,}") for lang, n in list(result["languages"].items())[:15])
-    tables = [
-        _table(result),
-        Table("sources", tuple(map(Column, columns)), sources),
-        Table("names in the largest languages", (Column("language"), Column("names")), languages),
-    ]
+    columns = "name version licence records names"
+    tables = [_table(result), records_table(result["sources"], columns, "sources")]
     at = () if base is None else ("--kb", base)
-    then = proposals.command("kb", "link", "Am 3. März in Wien", "--lang", "de", *at)
-    emit(result, tables, output, words=[_size(result)], then=then)
+    then = typed("kb", "link", "Am 3. März in Wien", "--lang", "de", *at)
+    return Answer(result=result, tables=tables, words=[_size(result)], then=then)
 
 
 def _size(result: dict[str, Any]) -> str:
@@ -272,23 +232,13 @@ def _facts(base: KnowledgeBase) -> dict[str, Any]:
 
 
 def _table(result: dict[str, Any]) -> Table:
-    def counted(counts: dict[str, int]) -> str:
-        return listed([f"{name} {count:,}" for name, count in counts.items()], 12)
-
-    rows = (
-        ("path", result["path"]),
-        ("signature", result["signature"]),
-        ("entities", f"{result['entities']:,}"),
-        ("names", f"{result['names']:,}"),
-        ("size", f"{result['bytes'] / 1e6:,.2f} MB"),
-        ("tiers", counted(result["tiers"])),
-        ("categories", counted(result["categories"])),
-        ("languages", f"{len(result['languages'])}: {counted(result['languages'])}"),
-    )
-    return Table("", (Column("what"), Column("value")), rows)
+    shown = ("path", "signature", "entities", "names", "bytes", "tiers", "categories", "languages")
+    facts = {"size" if key == "bytes" else key: result[key] for key in shown}
+    facts["size"] = f"{result['bytes'] / 1e6:,.2f} MB"
+    return facts_table(facts)
 
 
-def _show_entity(base: KnowledgeBase, id_: str, output: OutputOptions) -> None:
+def _entity(base: KnowledgeBase, id_: str) -> Answer:
     from steelyard.kobe.options import TIERS
 
     index = base.entity(id_)  # a term that was added has none
@@ -303,35 +253,34 @@ def _show_entity(base: KnowledgeBase, id_: str, output: OutputOptions) -> None:
         "prior": None if index is None else round(float(base.prior[index]), 4),
         "same_as": [] if index is None else base.same_as(index)[1:],
         "names": [{"lang": name.lang, "name": name.text} for name in entity_names],
-        "warnings": [],
     }
-    keys = ("id", "label", "category", "tier", "prior")
-    rows = (*((key, str(result[key])) for key in keys), ("same as", ", ".join(result["same_as"])))
-    by_language = tuple((name.lang, name.text) for name in entity_names)
+    keys = ("id", "label", "category", "tier", "prior", "same_as")
     tables = [
-        Table("", (Column("what"), Column("value")), rows),
-        Table("names", (Column("language"), Column("name")), by_language),
+        facts_table({key.replace("_", " "): result[key] for key in keys}),
+        records_table(result["names"], "lang name", "names"),
     ]
     label, kind = result["label"], result["category"]
     words = [f"{id_} is {label}, of category {kind}, with {plural(len(entity_names), 'name')}."]
-    emit(result, tables, output, words=words)
+    return Answer(result=result, tables=tables, words=words)
 
 
-@kb.command(
+@command(
+    click.Argument(["line"], metavar="TEXT"),
+    click.Option(["--lang"], required=True, metavar="CODE", help="Language of the text."),
+    _BASE,
+    inputs="",
+    hidden="seed jobs",
     examples=(
         'steelyard kb link "Am 3. März in Wien" --lang de',
         "steelyard kb link - --lang de < text.de",
     ),
 )
-@click.argument("line", metavar="TEXT")
-@click.option("--lang", required=True, metavar="CODE", help="Language of the text.")
-@_BASE
-@settled_options
-def link(line: str, lang: str, base: str | None, output: OutputOptions) -> None:
+def link(call: Call) -> Answer:
     """Show the entities of TEXT; - reads lines from standard input."""
     from steelyard.kobe.linking.linker import make_linker
 
-    linker = make_linker(_folder(base))
+    line, lang = call.settings["line"], call.settings["lang"]
+    linker = make_linker(_folder(call.settings["base"]))
     lines = sys.stdin.read().splitlines() if line == "-" else [line]
     mentions: list[dict[str, Any]] = [
         {
@@ -349,16 +298,11 @@ def link(line: str, lang: str, base: str | None, output: OutputOptions) -> None:
         for number, linked in enumerate(_linked(linker, lines, lang), 1)
         for m in linked
     ]
-    shown = ("line", "start", "end", "text", "id", "label", "category", "rule")
-    keys = shown if len(lines) > 1 else shown[1:]
-    counts = {"line", "start", "end"}
-    columns = tuple(Column(key, digits=0) if key in counts else Column(key) for key in keys)
-    table = Table("", columns, tuple(tuple(m[key] for key in keys) for m in mentions))
-    result = {"lang": lang, "kb": linker.kb.signature, "mentions": mentions, "warnings": []}
-    words = [
-        f"{plural(len(mentions), 'mention')} of entities found." if mentions else "No entity found."
-    ]
-    emit(result, [table], output, words=words, shown=[table] if mentions else [])
+    table = records_table(mentions, "line start end text id label category rule")
+    result = {"lang": lang, "kb": linker.kb.signature, "mentions": mentions}
+    count = plural(len(mentions), "mention")
+    words = [f"{count} of entities found." if mentions else "No entity found."]
+    return Answer(result=result, tables=[table], words=words, shown=None if mentions else [])
 
 
 def _linked(linker: DictionaryLinker, texts: list[str], lang: str) -> Sequence[Mentions]:
@@ -384,25 +328,20 @@ class AnnotateOptions(Options):
     force: bool = flag("Replace the links that are there.")
 
 
-@kb.command(
+@command(
+    AnnotateOptions,
+    _BASE,
+    InputOptions,
+    inputs="TEXTS...",
+    suffixes=TABLES,
+    hidden="seed jobs",
     shape=TEXTS,
     examples=(
         "steelyard kb annotate texts.jsonl --src-lang de --tgt-lang en --out links.jsonl",
         "steelyard kb annotate texts.jsonl --lp de-en --ref refB --out links.jsonl --force",
     ),
 )
-@arguments("TEXTS...")
-@as_object("how", AnnotateOptions)
-@_BASE
-@input_options
-@partial(settled_options, suffixes=TABLES)
-def annotate(
-    inputs: tuple[str, ...],
-    how: AnnotateOptions,
-    base: str | None,
-    options: InputOptions,
-    output: OutputOptions,
-) -> None:
+def annotate(call: Call) -> Answer:
     """Link sources, outputs and a reference, and write the links as JSON lines.
 
     TEXTS is a text file or an mt-metrics-eval folder. The file is what steelyard score FILE
@@ -413,22 +352,21 @@ def annotate(
     from steelyard.kobe.base.knowledge import KnowledgeBase
     from steelyard.kobe.metric import annotate as annotations_of
 
-    if output.out is None:
+    how, out = call.take(AnnotateOptions), call.output.out
+    if out is None:
         raise UsageError("--out is missing: the file to write links into, such as links.jsonl")
-    options = with_languages(options, how.src_lang, how.tgt_lang)
-    held = options.read(inputs)
+    held = call.reading.read(call.inputs)
     if held.judged is not None:
-        path = held.judged.files[0].path if held.judged.files else inputs[0]
+        path = held.judged.files[0].path if held.judged.files else call.inputs[0]
         raise InputError(f"holds {held.judged.form}, expected texts", path=path)
     es = held.evalset()
     source, _, target = (es.language_pair or "").partition("-")
     if not (source and target):
         raise UsageError("the languages are not known: name them by --src-lang and --tgt-lang")
-    opened = KnowledgeBase.open(_folder(base))
+    opened = KnowledgeBase.open(_folder(call.settings["base"]))
     annotations = annotations_of(es, source, target, opened, reference=how.reference)
-    if output.out.exists() and not how.force:
-        raise UsageError(f"{output.out} exists already; --force overwrites it")
-    save(annotations, output.out, to="entities")
+    if out.exists() and not how.force:
+        raise UsageError(f"{out} exists already; --force overwrites it")
     warnings = list(es.notes)
     kept = how.reference or next(iter(es.references), None)
     others = [name for name in es.references if name != kept]
@@ -436,7 +374,7 @@ def annotate(
         warnings.append(f"{kept} is written as ref; the file has no room for {', '.join(others)}")
     mentions = {n: sum(len(s.mentions) for s in own) for n, own in annotations.systems.items()}
     result = {
-        "path": str(output.out),
+        "path": str(out),
         "language_pair": es.language_pair,
         "kb": opened.signature,
         "sentences": annotations.n_segments,
@@ -445,8 +383,16 @@ def annotate(
         "warnings": warnings,
     }
     title = f"{plural(annotations.n_segments, 'sentence')} of {es.language_pair}"
-    columns = (Column("system"), Column("mentions", digits=0))
-    table = Table(title, columns, tuple(mentions.items()))
+    rows = [{"system": name, "mentions": count} for name, count in mentions.items()]
+    table = records_table(rows, "system mentions", title)
     linked = plural(sum(mentions.values()), "mention")
     words = [f"{title} have {linked} of entities in {plural(len(mentions), 'text')} of each."]
-    emit(result, [table], replace(output, out=None), words=words, wrote=[output.out])
+    writes = [(out, lambda path: save(annotations, path, to="entities"))]
+    return Answer(result=result, tables=[table], words=words, writes=writes)
+
+
+kb = LazyGroup(
+    name="kb",
+    help="What is in this knowledge base; what does it link here.",
+    commands=[build, add, info, link, annotate],
+)

@@ -25,28 +25,23 @@ from steelyard.core.errors import (
 )
 from steelyard.formats.files import kept
 
-_CLI = "steelyard.cli"
-#: name: (module:function, one line of help); modules load only when their command is called.
+#: One line of help for each command; its module, of the same name, loads when it is called.
 COMMANDS = {
-    "compare": (f"{_CLI}.compare:compare", "Is A better than B, and how sure are we?"),
-    "gate": (f"{_CLI}.gate:gate", "May this change ship: pass, fail, undecided?"),
-    "meta": (f"{_CLI}.meta:meta", "Which metric can you trust?"),
-    "judge": (f"{_CLI}.judge:judge", "Which LLM judge can you trust?"),
-    "spans": (f"{_CLI}.spans:spans", "Which metric finds the errors that people mark?"),
-    "human": (f"{_CLI}.human:human", "What do these raw ratings say?"),
-    "score": (f"{_CLI}.score:score", "How good is this translation?"),
-    "check": (
-        f"{_CLI}.check:check",
-        "Which numbers, names and terms are wrong in this translation?",
-    ),
-    "study": (f"{_CLI}.study:study", "Would the conclusion hold on other data?"),
-    "reproduce": (f"{_CLI}.reproduce:reproduce", "Do you reproduce the papers?"),
-    "kb": (f"{_CLI}.kb:kb", "What is in this knowledge base; what does it link here?"),
-    "report": (f"{_CLI}.report:report", "Let me see and share it: one HTML file."),
-    "data": (f"{_CLI}.data:data", "What is in this file; convert it; get WMT data."),
-    "demo": (f"{_CLI}.demo:demo", "Show what Steelyard does, on data that comes with it."),
+    "compare": "Is A better than B, and how sure are we?",
+    "gate": "May this change ship: pass, fail, undecided?",
+    "meta": "Which metric can you trust?",
+    "judge": "Which LLM judge can you trust?",
+    "spans": "Which metric finds the errors that people mark?",
+    "human": "What do these raw ratings say?",
+    "score": "How good is this translation?",
+    "check": "Which numbers, names and terms are wrong in this translation?",
+    "study": "Would the conclusion hold on other data?",
+    "reproduce": "Do you reproduce the papers?",
+    "kb": "What is in this knowledge base; what does it link here?",
+    "report": "Let me see and share it: one HTML file.",
+    "data": "What is in this file; convert it; get WMT data.",
+    "demo": "Show what Steelyard does, on data that comes with it.",
 }
-
 #: What newcomers should type, and what it shows.
 FIRST = {
     "steelyard demo": "What Steelyard does, on data that comes with it.",

@@ -4,37 +4,15 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-import click
-
-from steelyard.cli import proposals
+from steelyard.cli.engine import READING, Answer, Call, command
 from steelyard.cli.flags import spoken
-from steelyard.cli.group import JUDGED, command
-from steelyard.cli.output import (
-    emit,
-    plot_option,
-    shown_progress,
-    wanted_figures,
-    workers_with_progress,
-    write_figures,
-)
-from steelyard.cli.params import (
-    InputOptions,
-    Known,
-    Names,
-    OutputOptions,
-    arguments,
-    figure_options,
-    from_fields,
-    given,
-    input_options,
-    need_inputs,
-    without_part,
-)
+from steelyard.cli.group import JUDGED
+from steelyard.cli.params import InputOptions, texts
 from steelyard.core.errors import UsageError
+from steelyard.core.options import Options, choice, flag, names
 from steelyard.metaevaluation.options import DEFAULT, MetaOptions
 
 if TYPE_CHECKING:
@@ -61,7 +39,56 @@ PLOTS = ("forest", "pvalues", "comparison", "side-by-side", "scatter")
 PROTOCOL_PLOTS = ("leaderboard", "comparison")
 
 
+@dataclass(frozen=True, kw_only=True)
+class _Request(Options):
+    """Options of the command beside :class:`MetaOptions`."""
+
+    by: tuple[str, ...] = names(
+        DEFAULT,
+        "Meta-metrics: spa pa pearson spearman kendall-b kendall-c acc-eq tau-eq pdp kendall-like "
+        "and other Kendall variants.",
+    )
+    corpus: tuple[str, ...] = names(
+        (), "Add these metrics, scored on the texts: bleu chrf ter kobe kobe-ref, others of score."
+    )
+    refs: tuple[str, ...] | None = names(
+        None, "References that --corpus compares with.", flag="--ref"
+    )
+    details: bool = flag("Show all columns, warnings, and how large a difference counts.")
+    by_domain: bool = flag("A column per domain, and their average.")
+    preset: str | None = choice(
+        None,
+        (*PRESETS, _TASKS),
+        "Run the protocol of a shared task on the folder INPUT; wmt26: on human ratings and "
+        "predictions.",
+    )
+    add: tuple[str, ...] = texts(
+        "Scores of your own metric, for all sets or one (repeatable).", metavar="[SET=]FILE"
+    )
+
+    @property
+    def added(self) -> list[tuple[str | None, str]]:
+        """Split SET=FILE; a file name may have an equals sign, so it is tried whole first."""
+        pairs: list[tuple[str | None, str]] = []
+        for text in self.add:
+            name, equals, path = text.partition("=")
+            pairs.append((name, path) if equals and not Path(text).exists() else (None, text))
+        return pairs
+
+    def metametrics(self) -> list[MetaMetric]:
+        """Return the meta-metrics."""
+        from steelyard.stats.metametrics.registry import chosen
+
+        return chosen(self.by)
+
+
 @command(
+    _Request,
+    MetaOptions,
+    InputOptions,
+    required=False,
+    plots=" ".join(PLOTS),
+    hidden="",
     headings={
         "What to compare": "metrics by level group_by details by_domain",
         "Tests and intervals": "significance scheme alternative correction alpha n_resamples unit "
@@ -78,35 +105,7 @@ PROTOCOL_PLOTS = ("leaderboard", "comparison")
         "steelyard meta --preset wmt26 annotations.jsonl metric-a.jsonl metric-b.jsonl",
     ),
 )
-@arguments(required=False)
-@from_fields(MetaOptions, "metrics", "level")
-@click.option("--by", type=Names(), default=",".join(DEFAULT), show_default=True,
-              help="Meta-metrics: spa pa pearson spearman kendall-b kendall-c acc-eq tau-eq pdp "
-              "kendall-like and other Kendall variants.")  # fmt: skip
-@from_fields(MetaOptions, "group_by", "significance", "scheme", "correction", "alternative",
-             "n_resamples", "alpha", "intervals", "n_bootstrap", "method", "unit", "epsilon",
-             "threshold")  # fmt: skip
-@click.option("--corpus", type=Names(), default=(), help="Add these metrics, scored on the "
-              "texts: bleu chrf chrf++ ter kobe kobe-ref and others of score.")  # fmt: skip
-@click.option("--ref", "refs", type=Names(), help="References that --corpus compares with.")
-@click.option("--details", is_flag=True, help="Show all columns, warnings, and how large a "
-              "difference counts.")  # fmt: skip
-@click.option("--by-domain", is_flag=True, help="A column per domain, and their average.")
-@click.option("--preset", type=Known((*PRESETS, _TASKS)), help="Run the protocol of a shared task "
-              "on the folder INPUT; wmt26: on human ratings and predictions.")  # fmt: skip
-@click.option("--add", multiple=True, metavar="[SET=]FILE",
-              help="Scores of your own metric, for all sets of a protocol or one "
-              "(repeatable).")  # fmt: skip
-@from_fields(MetaOptions, "keep_references", "common", "outliers", "sentinels")
-@plot_option(PLOTS)
-@input_options
-@partial(figure_options, splits=True)
-def meta(
-    inputs: tuple[str, ...],
-    options: InputOptions,
-    output: OutputOptions,
-    **settings: Any,
-) -> None:
+def meta(call: Call) -> Answer:
     """Find the metrics that agree with a human score, and test which of them really differ.
 
     INPUT is a table, an mt-metrics-eval folder (with --lp) or a native file; several are joined.
@@ -114,29 +113,28 @@ def meta(
     """
     from steelyard.metaevaluation.results import MetaEvaluation, few_warnings
 
-    asked, request = MetaOptions.take(settings), _Request(**settings)
+    asked, request, output = call.take(MetaOptions), call.take(_Request), call.output
     if request.preset == _TASKS:
-        _metrics_task(inputs, request, options, asked, output)
-        return
-    plots = _plots(request, asked, output)
-    brief = not (request.details or output.json or str(output.out or "").endswith(".json"))
-    es: EvalSet | None = None
+        return _metrics_task(call, request, asked)
+    figures = _figures(call, request, asked)
+    human, es = call.reading.human, None
+    brief = not (request.details or output.as_json)
     result: Result
     if request.preset:
-        benchmark, sets = _protocol(request, inputs)
-        result = _run(benchmark, sets, asked, options.human, output, _NOT_IN_PROTOCOLS)
+        benchmark, sets = _protocol(request, call.inputs)
+        result = _run(call, benchmark, sets, asked, human, _NOT_IN_PROTOCOLS)
     else:
-        need_inputs(inputs)
-        es, asked = _loaded(inputs, request, options.by_unit(asked.unit), asked, output)
+        call.need_inputs()
+        es, asked = _loaded(call, request, asked)
         if request.by_domain:
-            benchmark, sets = _domains(es, request, options.human, asked)
-            result = _run(benchmark, sets, asked, None, output, _NOT_BY_DOMAIN)
+            benchmark, sets = _domains(es, request, human, asked)
+            result = _run(call, benchmark, sets, asked, None, _NOT_BY_DOMAIN)
         else:
             from steelyard.metaevaluation.run import evaluate
 
-            with shown_progress("comparing", output):
-                metas, few = request.metametrics(), brief and not plots
-                result = evaluate(es, options.human, metas, asked, output.seed, brief=few)
+            with call.progress("comparing"):
+                metas, few = request.metametrics(), brief and not figures
+                result = evaluate(es, human, metas, asked, output.seed, brief=few)
 
     def draw(name: str) -> Any:
         from steelyard.data.selection import chosen_metrics
@@ -145,110 +143,78 @@ def meta(
         if not isinstance(result, MetaEvaluation):
             return figures.draw_protocol(name, result, asked.alpha)
         assert es is not None
-        named: list[str] = []
-        if asked.metrics is not None:
-            named = chosen_metrics(es, asked.metrics, human=options.human)
+        metrics = asked.metrics
+        named = () if metrics is None else chosen_metrics(es, metrics, human=human)
         return figures.draw(name, figures.MetaInput(result, es, tuple(named), asked.alpha))
 
     if isinstance(result, MetaEvaluation):
         table = shown = result.table(details=request.details)
     else:
         table, shown = result.table(), result.table(tasks=request.details or request.by_domain)
-    shown = replace(shown, notes=tuple(map(spoken, shown.notes)))
-    emit(few_warnings(result) if brief else result, [table], write_figures(plots, draw, output),
-         shown=[shown], then=_next(asked, es), says_read=es is None)  # fmt: skip
+    return Answer(
+        result=few_warnings(result) if brief else result,
+        tables=[table],
+        shown=[replace(shown, notes=tuple(map(spoken, shown.notes)))],
+        figures=figures,
+        draw=draw,
+        then=_next(call, asked, es),
+        says_read=es is None,
+    )
 
 
-def _metrics_task(
-    inputs: tuple[str, ...],
-    request: _Request,
-    options: InputOptions,
-    asked: MetaOptions,
-    output: OutputOptions,
-) -> None:
+def _metrics_task(call: Call, request: _Request, asked: MetaOptions) -> Answer:
     """Run the three tasks of WMT26: the first input is what people said."""
     from steelyard.metaevaluation.errorspans import metrics_task
     from steelyard.metaevaluation.results import few_warnings
 
-    if len(inputs) < 2:
+    if len(call.inputs) < 2:
         raise UsageError("--preset wmt26: expected what people marked, and at least one prediction")
-    by = request.by if given("by") else ("spa", "acc-eq")
-    with shown_progress("comparing", output):
-        result = metrics_task(inputs[0], inputs[1:], by, asked, options, output.seed)
-    brief = not (request.details or output.json or str(output.out or "").endswith(".json"))
-    then = None if asked.significance else proposals.again("--significance")
-    emit(few_warnings(result) if brief else result, result.tables(), output, then=then)
+    by = request.by if call.given("by") else ("spa", "acc-eq")
+    gold, *predicted = call.inputs
+    with call.progress("comparing"):
+        result = metrics_task(gold, predicted, by, asked, call.reading, call.output.seed)
+    return Answer(
+        result=result if request.details or call.output.as_json else few_warnings(result),
+        tables=result.tables(),
+        then=None if asked.significance else call.again("--significance"),
+    )
 
 
-def _next(asked: MetaOptions, es: EvalSet | None) -> str | None:
+def _next(call: Call, asked: MetaOptions, es: EvalSet | None) -> str | None:
     """Test which metrics differ; after that, look at it all in one page."""
     if not asked.significance:
-        return proposals.again("--significance", without={"plot"})
-    if es is None or any(given(name) for name in ("corpus", "add", "refs")):
+        return call.again("--significance", without={"plot"})
+    if es is None or call.given("corpus", "add", "refs"):
         return None  # a report reads scores as they are
-    return proposals.another("report", "--out", "report.html", keep={*proposals.READING, "metrics"})
+    return call.another("report", "--out", "report.html", keep={*READING, "metrics"})
 
 
-def _plots(request: _Request, asked: MetaOptions, output: OutputOptions) -> Sequence[str]:
+def _figures(call: Call, request: _Request, asked: MetaOptions) -> Sequence[str]:
     """Return the figures to draw; refuse options that do not go together."""
     protocol = bool(request.preset or request.by_domain)
-    plots = wanted_figures(request.plot, output, PROTOCOL_PLOTS if protocol else PLOTS)
+    figures = call.figures(PROTOCOL_PLOTS if protocol else PLOTS)
     if protocol and asked.sentinels:
         raise UsageError("--sentinels: a protocol names its metrics; use one set")
-    for name in plots:
+    for name in figures:
         if name in ("comparison", "side-by-side") and not asked.significance:
             raise UsageError(f"--plot {name} shows tests of metrics: add --significance")
-    return plots
+    return figures
 
 
-def _loaded(
-    inputs: tuple[str, ...],
-    request: _Request,
-    options: InputOptions,
-    asked: MetaOptions,
-    output: OutputOptions,
-) -> tuple[EvalSet, MetaOptions]:
+def _loaded(call: Call, request: _Request, asked: MetaOptions) -> tuple[EvalSet, MetaOptions]:
     """Load a set, and score its texts by the corpus metrics that were asked for."""
-    es = options.load([*inputs, *(path for _, path in request.added)])
+    reading = call.reading.by_unit(asked.unit)
+    es = reading.load([*call.inputs, *(path for _, path in request.added)])
     if request.corpus:
         from steelyard.scoring.run import with_corpus_metrics
 
         before = es.scores.keys()
-        with shown_progress("scoring", output):
+        with call.progress("scoring"):
             es = with_corpus_metrics(es, request.corpus, request.refs)
         if asked.metrics is not None:  # what was computed for this is shown
             added = sorted(es.scores.keys() - before)
             asked = replace(asked, metrics=(*asked.metrics, *added))
     return es, asked
-
-
-@dataclass(frozen=True, kw_only=True)
-class _Request:
-    """Options of the command beside :class:`MetaOptions`."""
-
-    by: tuple[str, ...]
-    corpus: tuple[str, ...]
-    refs: tuple[str, ...] | None
-    details: bool
-    by_domain: bool
-    preset: str | None
-    add: tuple[str, ...]
-    plot: tuple[str, ...] | None
-
-    @property
-    def added(self) -> list[tuple[str | None, str]]:
-        """Split SET=FILE; a file name may have an equals sign, so it is tried whole first."""
-        pairs: list[tuple[str | None, str]] = []
-        for text in self.add:
-            name, equals, path = text.partition("=")
-            pairs.append((name, path) if equals and not Path(text).exists() else (None, text))
-        return pairs
-
-    def metametrics(self) -> list[MetaMetric]:
-        """Return the meta-metrics."""
-        from steelyard.stats.metametrics.registry import chosen
-
-        return chosen(self.by)
 
 
 def _protocol(request: _Request, inputs: tuple[str, ...]) -> tuple[Benchmark, Inputs]:
@@ -280,15 +246,17 @@ def _domains(
 
 
 def _run(
+    call: Call,
     benchmark: Benchmark,
     sets: Inputs,
     asked: MetaOptions,
     human: str | None,
-    output: OutputOptions,
     ignored: frozenset[str],
 ) -> BenchmarkResult:
+    from steelyard.core.parallel import Workers
     from steelyard.metaevaluation.benchmark.run import run_benchmark
 
-    with workers_with_progress("comparing", output) as shown:
-        result = run_benchmark(benchmark, sets, asked, human=human, rng=output.seed, workers=shown)
-    return replace(result, warnings=(*result.warnings, *without_part(ignored, "a protocol")))
+    with call.progress("comparing", counted=True) as progress:
+        seed, workers = call.output.seed, Workers(call.output.jobs, progress)
+        result = run_benchmark(benchmark, sets, asked, human=human, rng=seed, workers=workers)
+    return replace(result, warnings=(*result.warnings, *call.without(ignored, "a protocol")))

@@ -1,25 +1,28 @@
-"""Options of commands: how values are read, and which options commands share.
+"""Options of commands, made from the fields of options classes, and values as users type them.
 
-An option is declared once, as a field of an options class (:mod:`steelyard.core.options`), and
-:func:`from_fields` makes the click option of it.
+An option is declared once, as a field of an options class (:mod:`steelyard.core.options`);
+:func:`options_of` makes the click options of it.
 """
+
+# ruff: noqa: RUF009 - fields of options are made by functions, whatever their type
 
 from __future__ import annotations
 
 import csv
-import functools
+import json
 import math
-import re
-from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Sequence
 from dataclasses import dataclass, fields, replace
+from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import TYPE_CHECKING, Any
 
 import click
 
 from steelyard.cli.flags import spoken
-from steelyard.core.errors import SteelyardError, UsageError, hint
-from steelyard.core.options import Option, Options, flag, names, option, whole
+from steelyard.core.errors import UsageError, hint
+from steelyard.core.options import Option, Options, check_unit, flag, names, option, whole
+from steelyard.formats import files
 from steelyard.formats.options import LoadOptions
 
 if TYPE_CHECKING:
@@ -34,7 +37,6 @@ if TYPE_CHECKING:
 else:
     Type, _Choice = click.ParamType, click.Choice  # older versions of click can't be subscripted
 
-F = TypeVar("F", bound=Callable[..., Any])
 SUFFIXES = ("json", "csv", "tsv", "md", "tex", "html", "txt", "parquet")
 FIGURES = ("png", "svg", "pdf")
 TABLES = ("csv", "tsv", "jsonl", "parquet", "csv.gz", "tsv.gz", "jsonl.gz")  # of segments
@@ -57,37 +59,6 @@ class Parsed(Type):
             return self.fail(str(error), param, ctx)
 
 
-def split_names(text: str) -> tuple[str, ...]:
-    """Split names at commas, those with a comma in double quotes."""
-    rows = csv.reader([text], skipinitialspace=True)
-    return tuple(name for row in rows for name in row if name)
-
-
-class Names(Parsed):
-    """Names separated by commas."""
-
-    def __init__(self) -> None:
-        super().__init__("A,B,...", split_names)
-
-
-def arguments(metavar: str = "INPUT...", *, required: bool = True) -> Callable[[F], F]:
-    """Add the inputs of a command, which are files or folders."""
-
-    def check(ctx: click.Context, _param: click.Parameter, value: tuple[str, ...]) -> Any:
-        if required and not ctx.resilient_parsing:
-            need_inputs(value)
-        return value
-
-    return click.argument("inputs", nargs=-1, type=click.Path(), metavar=metavar, callback=check)
-
-
-def need_inputs(inputs: tuple[str, ...]) -> None:
-    """Refuse a call without inputs, and show the first example of the command."""
-    if not inputs:
-        command: Any = click.get_current_context().command
-        raise UsageError(f"no input; for example: {command.examples[0]}")
-
-
 class Known(_Choice):
     """One of some names, or a word that is ``meant`` as one of them."""
 
@@ -105,78 +76,57 @@ class Known(_Choice):
         return value
 
 
-class Finite(click.types.FloatParamType):
-    """A finite number."""
-
-    def convert(self, value: Any, param: Any, ctx: Any) -> float:
-        """Read the number."""
-        number = float(super().convert(value, param, ctx))
-        if not math.isfinite(number):
-            self.fail(f"{value} is not a finite number.", param, ctx)
-        return number
-
-
-class _OrWord:
-    """A number within bounds, or a word."""
+class _Number:
+    """A finite number, or a word."""
 
     word: str | None = None
 
     def convert(self, value: Any, param: Any, ctx: Any) -> Any:
-        """Let the word pass."""
-        return value if value == self.word else super().convert(value, param, ctx)  # type: ignore[misc]
+        """Let the word pass, and refuse what is not finite."""
+        if value == self.word:
+            return value
+        number = super().convert(value, param, ctx)  # type: ignore[misc]
+        if not math.isfinite(number):
+            self.fail(f"{value} is not a finite number.", param, ctx)  # type: ignore[attr-defined]
+        return number
 
 
-class _Real(_OrWord, click.FloatRange, Finite):
+class _Finite(_Number, click.types.FloatParamType):
     pass
 
 
-class _Whole(_OrWord, click.IntRange):
+class _Real(_Number, click.FloatRange):
     pass
 
 
-class Numbers(Parsed):
-    """Numbers, or whole numbers, separated by commas."""
-
-    def __init__(self, kind: type[int | float] = float) -> None:
-        def parse(text: str) -> tuple[Any, ...]:
-            try:
-                numbers = tuple(kind(cell) for cell in split_names(text))
-                finite = all(map(math.isfinite, numbers))
-            except (ValueError, OverflowError):
-                finite, numbers = False, ()
-            if not finite:
-                wanted = "whole numbers" if kind is int else "numbers"
-                raise ValueError(f"'{text}' is not a list of {wanted}")
-            return numbers
-
-        super().__init__("M,N,..." if kind is int else "X,Y,...", parse)
+class _Whole(_Number, click.IntRange):
+    pass
 
 
-class Pair(Parsed):
-    """A column or another name, and a value; only the value of a column may be empty."""
+def split_names(text: str) -> tuple[str, ...]:
+    """Split names at commas, those with a comma in double quotes."""
+    rows = csv.reader([text], skipinitialspace=True)
+    return tuple(name for row in rows for name in row if name)
 
-    def __init__(self, name: str = "COL=VALUE") -> None:
-        super().__init__(name, functools.partial(_pair, name))
+
+def _numbers(kind: type[int | float], text: str) -> tuple[Any, ...]:
+    try:
+        numbers = tuple(kind(cell) for cell in split_names(text))
+        finite = all(map(math.isfinite, numbers))
+    except (ValueError, OverflowError):
+        finite, numbers = False, ()
+    if not finite:
+        wanted = "whole numbers" if kind is int else "numbers"
+        raise ValueError(f"'{text}' is not a list of {wanted}")
+    return numbers
 
 
 def _pair(form: str, text: str) -> tuple[str, str]:
+    """Split at the equals sign; only the value of a column may be empty."""
     left, equals, right = text.partition("=")
     if not (left.strip() and equals) or not (right.strip() or form == "COL=VALUE"):
         raise ValueError(f"'{text}' is not of the form {form}")
     return left, right
-
-
-def _program(text: str) -> tuple[str, str]:
-    """Split at an equals sign behind a single word, or name a command by its program."""
-    form = "[NAME=]COMMAND"
-    if re.match(r"[^\s=]*=", text):
-        return _pair(form, text)
-    words = text.split()
-    scripts = (word for word in words if word.endswith((".py", ".sh", ".pl", ".rb")))
-    program = next(scripts, words[0] if words else "")
-    if not program:
-        raise ValueError(f"'{text}' is not of the form {form}")
-    return Path(program).stem, text
 
 
 def _roles(text: str) -> tuple[tuple[str, str], ...]:
@@ -197,60 +147,39 @@ def _folder(text: str) -> Path:
     return Path(text)
 
 
-# Options from the fields of a class
+def _paired(form: str) -> Parsed:
+    return Parsed(form, partial(_pair, form))
 
+
+FINITE = _Finite()
+PAIR = _paired("COL=VALUE")
+NAMES = Parsed("A,B,...", split_names)
+_FILE = click.Path(path_type=Path, dir_okay=False)
+OUTPUT = click.Path(path_type=Path, dir_okay=False)  # of a file that is written beside the result
+#: How values of each kind of option are read; kinds that are not here are texts.
+_TYPES: dict[str, Any] = {
+    "number": FINITE,
+    "names": NAMES,
+    "numbers": Parsed("X,Y,...", partial(_numbers, float)),
+    "wholes": Parsed("M,N,...", partial(_numbers, int)),
+    "source": click.Path(),
+    "path": click.Path(path_type=Path),
+    "file": _FILE,
+    "files": _FILE,
+    "output": OUTPUT,
+    "folder": Parsed("DIR", _folder),
+    "pairs": PAIR,
+    "roles": Parsed("ROLE=COL,...", _roles),
+    "kinds": Parsed("KIND:A,B", _kinds),
+    "settings": _paired("NAME=VALUE"),
+    "commands": _paired("NAME=COMMAND"),
+    "score files": _paired("NAME=FILE"),
+}
 _REPEATED = ("pairs", "kinds", "texts", "files", "settings", "commands", "score files")
 
 
-def from_fields(cls: type[Options], *chosen: str) -> Callable[[F], F]:
-    """Add options of a class to a command: those of the fields named, or all, in that order.
-
-    The command receives each value under the name of its field, and ``cls.take(settings)`` makes
-    the object of them.
-    """
-    declared = cls.declared()
-    defaults = {field.name: field.default for field in fields(cls)}  # type: ignore[arg-type]
-    flags = {name: _flags(name, option)[0] for name, option in declared.items()}
-
-    def added(command: F) -> F:
-        for name in reversed(chosen or tuple(declared)):
-            about = declared[name].help
-            shown = replace(declared[name], help=None if about is None else spoken(about, flags))
-            command = _option(name, shown, defaults[name])(command)
-        return command
-
-    return added
-
-
-def _flags(name: str, option: Option) -> list[str]:
-    return option.flag.split() if option.flag else ["--" + name.replace("_", "-")]
-
-
-def _option(name: str, option: Option, default: Any, **settings: Any) -> Callable[[F], F]:
-    """Make a click option; ``option.none`` is the word that stands for None."""
-    settings = {"help": option.help, **settings}
-    if option.kind == "flag":
-        return click.option(*_flags(name, option), name, is_flag=True, default=default, **settings)
-    word, shown = option.none, default
-    if default is None:
-        shown = word
-    elif isinstance(default, tuple):
-        shown = ",".join(x if isinstance(x, str) else f"{x:g}" for x in default) or ()
-    if word is not None:
-        settings["callback"] = lambda _ctx, _param, value: None if value == word else value
-    return click.option(
-        *_flags(name, option),
-        name,
-        type=_type(option),
-        default=shown,
-        show_default=shown is not None,
-        multiple=option.kind in _REPEATED,
-        metavar=option.metavar,
-        **settings,
-    )
-
-
 def _type(option: Option) -> Any:
+    """Return how click reads the value of an option."""
     least, most, strict = option.least, option.most, option.strict
     word = option.none or option.word
     number: Any = None
@@ -265,57 +194,63 @@ def _type(option: Option) -> Any:
     if number is not None:
         number.word = word
         return number
-    file = click.Path(path_type=Path, dir_okay=False)
-    return {
-        "number": Finite(),
-        "names": Names(),
-        "numbers": Numbers(),
-        "wholes": Numbers(int),
-        "source": click.Path(),
-        "path": click.Path(path_type=Path),
-        "file": file,
-        "files": file,
-        "folder": Parsed("DIR", _folder),
-        "pairs": Pair(),
-        "roles": Parsed("ROLE=COL,...", _roles),
-        "kinds": Parsed("KIND:A,B", _kinds),
-        "settings": Pair("NAME=VALUE"),
-        "commands": Parsed("[NAME=]COMMAND", _program),
-        "score files": Pair("NAME=FILE"),
-    }.get(option.kind, str)
+    return _TYPES.get(option.kind, str)
 
 
-def as_object(keyword: str, cls: type[Options]) -> Callable[[Any], Any]:
-    """Add all options of a class to a command, which receives them as one object."""
+# Options from the fields of a class
 
-    def bind(settings: dict[str, Any]) -> None:
-        settings[keyword] = cls(**{name: settings.pop(name) for name in cls.declared()})
+#: Fields of kinds that only commands have.
+path = partial(option, "path", None)
+output_file = partial(option, "output", None, metavar="FILE")
+texts = partial(option, "texts", ())
 
-    return lambda command: from_fields(cls)(_bound(command, bind))
 
+def options_of(cls: type[Options], *chosen: str) -> list[click.Option]:
+    """Make options of a class: of the fields named, or of all that have a help, in that order.
 
-def _bound(command: Any, bind: Callable[[dict[str, Any]], None]) -> Any:
-    """Let ``bind`` change what a command is called with; the one added last comes first.
-
-    Errors of the library name arguments: here they get the flags of the command.
+    The command receives each value under the name of its field, and ``cls.of(settings)`` makes the
+    object of them.
     """
-    if not hasattr(command, "binders"):
-        binders: list[Callable[[dict[str, Any]], None]] = []
+    declared = cls.declared()
+    defaults = {field.name: field.default for field in fields(cls)}  # type: ignore[arg-type]
+    flags = {name: _flags(name, option)[0] for name, option in declared.items()}
+    shown = {name: option for name, option in declared.items() if option.help is not None}
+    return [
+        _made(
+            name,
+            replace(declared[name], help=spoken(declared[name].help or "", flags) or None),
+            defaults[name],
+        )
+        for name in chosen or shown
+    ]
 
-        @functools.wraps(command)
-        def wrapped(*args: Any, **settings: Any) -> Any:
-            try:
-                for change in reversed(binders):
-                    change(settings)
-                return command(*args, **settings)
-            except SteelyardError as error:
-                error.args = (spoken(str(error)),)
-                raise
 
-        wrapped.binders = binders  # type: ignore[attr-defined]
-        return _bound(wrapped, bind)
-    command.binders.append(bind)
-    return command
+def _flags(name: str, option: Option) -> list[str]:
+    return option.flag.split() if option.flag else ["--" + name.replace("_", "-")]
+
+
+def _made(name: str, option: Option, default: Any, **settings: Any) -> click.Option:
+    """Make a click option; ``option.none`` is the word that stands for None."""
+    settings = {"help": option.help, **settings}
+    flags = (*_flags(name, option), name)
+    if option.kind == "flag":
+        return click.Option(flags, is_flag=True, default=default, **settings)
+    word, shown = option.none, default
+    if default is None:
+        shown = word
+    elif isinstance(default, tuple):
+        shown = ",".join(x if isinstance(x, str) else f"{x:g}" for x in default) or ()
+    if word is not None:
+        settings["callback"] = lambda _ctx, _param, value: None if value == word else value
+    return click.Option(
+        flags,
+        type=_type(option),
+        default=shown,
+        show_default=shown is not None,
+        multiple=option.kind in _REPEATED,
+        metavar=option.metavar,
+        **settings,
+    )
 
 
 # Options that commands share
@@ -336,19 +271,11 @@ class InputOptions(LoadOptions):
 
     def by_unit(self, unit: str) -> InputOptions:
         """Read the column that names the unit as the documents."""
-        from steelyard.core.options import check_unit
         from steelyard.data.units import column_of
 
         check_unit(unit=unit)
         column = column_of(unit)
         return self if column is None else replace(self, columns=(*self.columns, ("doc", column)))
-
-    def select(self, es: EvalSet) -> EvalSet:
-        """Apply the options to a set that was read from files without columns."""
-        for name in ("where", "ignore", "columns"):
-            if getattr(self, name):
-                raise UsageError(f"--{name} applies to columns, which plain files do not have")
-        return self.load([es])
 
     def only_rows_and_columns(self) -> None:
         """Refuse options that apply to scores only, for inputs that are raw judgements."""
@@ -357,13 +284,29 @@ class InputOptions(LoadOptions):
                 option = "--" + name.replace("_", "-")
                 raise UsageError(f"{option} applies to scores, not to raw judgements")
 
+    def of_languages(self, src: str | None, tgt: str | None) -> InputOptions:
+        """Set the language pair from two languages; ``--lp`` may only say the same."""
+        if bool(src) != bool(tgt):
+            raise UsageError("--src-lang and --tgt-lang: expected both")
+        if not src:
+            return self
+        if self.lp not in (None, f"{src}-{tgt}"):
+            raise UsageError(
+                f"--lp {self.lp}, and --src-lang {src} --tgt-lang {tgt}: expected the same "
+                "languages"
+            )
+        return replace(self, lp=f"{src}-{tgt}")
 
-ROWS = from_fields(LoadOptions, "where", "columns")  # of raw judgements
-details_option = click.option(
-    "--details", is_flag=True, help="Print all columns, tables, sentences and warnings."
-)
-#: Adds the options of inputs; the command receives them as one ``options``.
-input_options = as_object("options", InputOptions)
+
+#: How rows of raw judgements are read.
+ROWS = options_of(LoadOptions, "where", "columns")
+
+
+@dataclass(frozen=True, kw_only=True)
+class DetailsOptions(Options):
+    """How much is printed."""
+
+    details: bool = flag("Print all columns, tables, sentences and warnings.")
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -374,15 +317,15 @@ class OutputOptions(Options):
     out: Path | None = option("file", None, metavar="FILE")
     seed: int = whole(0, "Seed of everything random.", least=0)
     jobs: int | None = whole(
-        None,
-        "Processes to use where work splits; auto: one for each core if it takes longer than a few "
-        "seconds. The result does not depend on it.",
-        least=1,
-        none="auto",
-        metavar="N|auto",
+        None, "Processes; the result stays the same.", least=1, none="auto", metavar="N|auto"
     )
     quiet: bool = flag("No progress and no messages, only errors.")
     debug: bool = flag("Show the traceback of an error.")
+
+    @property
+    def as_json(self) -> bool:
+        """Whether JSON is printed or written."""
+        return self.json or (self.out is not None and files.suffix(self.out) == "json")
 
     def check_suffix(self, suffixes: Collection[str]) -> None:
         """Refuse a suffix that can't be written, before any work is done."""
@@ -394,92 +337,22 @@ class OutputOptions(Options):
                 raise UsageError(f"--out {self.out}: can't write '.{suffix}', expected {expected}")
 
 
-def _out(suffixes: Collection[str], *, folder: bool, default: str | None) -> Option:
-    """Return what ``--out`` is for a command; its help lists the suffixes."""
-    if folder:
-        return Option(kind="folder", help="The folder to make.", metavar="DIR")
-    tables = " ".join(f".{suffix}" for suffix in suffixes if suffix not in FIGURES)
-    figures = " ".join(f".{suffix}" for suffix in suffixes if suffix in FIGURES)
-    listed = f"{tables}; a figure: {figures}" if figures else tables
-    about = f"Write the result, by suffix: {listed}."
-    return replace(OutputOptions.declared()["out"], help=about, optional=default is None)
-
-
 def output_options(
-    command: F,
-    suffixes: Collection[str] = SUFFIXES,
-    *,
-    folder: bool = False,
-    usual: str | None = None,
-    unused: Collection[str] = (),
-    splits: bool = False,
-) -> F:
-    """Add the options of results; the command receives them as one ``output``.
-
-    ``suffixes`` are what ``--out`` may end in, and ``usual`` is the file where none is named; with
-    ``folder`` it names what the command makes. Options that do nothing here (``unused``, and
-    ``--jobs`` unless the work ``splits``) are accepted but not shown.
-    """
-    declared = OutputOptions.declared()
-
-    def bind(settings: dict[str, Any]) -> None:
-        output = OutputOptions(**{name: settings.pop(name) for name in declared})
-        if not folder:
-            output.check_suffix(suffixes)
-            not_an_input("--out", output.out, settings)
-        settings["output"] = output
-
-    hidden = {*unused, *(() if splits else ("jobs",))}
-    made = _bound(command, bind)
+    suffixes: Collection[str], usual: str | None = None, hidden: Collection[str] = ()
+) -> list[click.Option]:
+    """Make the options of results; those ``hidden`` are accepted and not shown."""
+    about = Option(kind="folder", help="The folder to make.", metavar="DIR")
+    if suffixes:
+        tables = " ".join(f".{suffix}" for suffix in suffixes if suffix not in FIGURES)
+        figures = " ".join(f".{suffix}" for suffix in suffixes if suffix in FIGURES)
+        listed = f"{tables}; a figure: {figures}" if figures else tables
+        about = Option(kind="file", help=f"Write the result, by suffix: {listed}.", metavar="FILE")
+    declared = OutputOptions.declared() | {"out": about}
     defaults = {field.name: field.default for field in fields(OutputOptions)} | {"out": usual}
-    for name, declaration in reversed(declared.items()):
-        shown = _out(suffixes, folder=folder, default=usual) if name == "out" else declaration
-        made = _option(name, shown, defaults[name], hidden=name in hidden)(made)
-    return made  # type: ignore[no-any-return]
-
-
-#: The same for commands that draw figures, too.
-figure_options = functools.partial(output_options, suffixes=(*SUFFIXES, *FIGURES))
-#: The same for commands in which nothing is random.
-settled_options = functools.partial(output_options, unused=("seed",))
-
-
-def not_an_input(option: str, path: Path | None, settings: Mapping[str, Any]) -> None:
-    """Refuse to write over a file that the same command reads."""
-    if path is None or not path.is_file():
-        return
-    for value in settings.values():
-        for name in value if isinstance(value, tuple) else (value,):
-            if isinstance(name, (str, Path)) and Path(name).is_file() and path.samefile(name):
-                raise UsageError(f"{option} {path}: is an input of this command, left as it is")
-
-
-def given(name: str) -> bool:
-    """Tell whether the user set an option of the command that runs."""
-    source = click.get_current_context().get_parameter_source(name)
-    return source is not None and source.name != "DEFAULT"
-
-
-def without_part(options: Collection[str], where: str) -> tuple[str, ...]:
-    """Return a warning about options that the user set and that nothing in ``where`` looks at."""
-    command = click.get_current_context().command
-    flags = sorted(p.opts[0] for p in command.params if p.name in options and given(p.name))
-    if not flags:
-        return ()
-    return (f"{', '.join(flags)} {'is' if len(flags) == 1 else 'are'} ignored in {where}",)
-
-
-def with_languages(options: InputOptions, src: str | None, tgt: str | None) -> InputOptions:
-    """Set the language pair from two languages; ``--lp`` may only say the same."""
-    if bool(src) != bool(tgt):
-        raise UsageError("--src-lang and --tgt-lang: expected both")
-    if not src:
-        return options
-    if options.lp not in (None, f"{src}-{tgt}"):
-        raise UsageError(
-            f"--lp {options.lp}, and --src-lang {src} --tgt-lang {tgt}: expected the same languages"
-        )
-    return replace(options, lp=f"{src}-{tgt}")
+    return [
+        _made(name, declaration, defaults[name], hidden=name in hidden)
+        for name, declaration in declared.items()
+    ]
 
 
 # Options of commands that score texts
@@ -505,12 +378,8 @@ class TextOptions(Options):
         flag="--metrics",
         choices=METRICS,
     )
-    src: Path | None = option(
-        "path", None, "Source of plain text files, one line per segment.", metavar="FILE"
-    )
-    ref: tuple[str, ...] = option(
-        "texts",
-        (),
+    src: Path | None = path("Source of plain text files, one line per segment.", metavar="FILE")
+    ref: tuple[str, ...] = texts(
         "Reference: a plain text file, or its name in inputs that hold several (repeatable).",
         flag="--ref --refs",
         metavar="FILE|NAMES",
@@ -519,8 +388,7 @@ class TextOptions(Options):
     settings: tuple[tuple[str, str], ...] = option(
         "settings",
         (),
-        "An option of a metric, as bleu.tokenize=intl (repeatable). Those of kobe: "
-        f"{_kobe_options()}.",
+        f"An option of a metric, as bleu.tokenize=intl (repeatable); of kobe: {_kobe_options()}.",
         flag="--set",
     )
     commands: tuple[tuple[str, str], ...] = option(
@@ -537,16 +405,7 @@ class TextOptions(Options):
         "{system} in its name (repeatable).",
         flag="--score-file",
     )
-    kb: Path | None = option(
-        "path", None, "Knowledge base of kobe; by default the embedded one.", metavar="DIR"
-    )
-    links: Path | None = option(
-        "path",
-        None,
-        "Links of another linker for kobe, in place of a knowledge base: entity annotations of the "
-        "texts, as JSON lines or a folder of the KoBE release.",
-        metavar="PATH",
-    )
+    kb: Path | None = path("Knowledge base of kobe; by default the embedded one.", metavar="DIR")
 
     @property
     def reference_files(self) -> list[Path]:
@@ -563,11 +422,6 @@ class TextOptions(Options):
         return chosen or tuple(names_of(self.reference_files, "reference")) or None
 
     @property
-    def plain(self) -> bool:
-        """Whether inputs are plain files of outputs."""
-        return self.src is not None or bool(self.reference_files)
-
-    @property
     def asks(self) -> bool:
         """Whether any metric is asked for."""
         return bool(self.metric or self.commands or self.score_files)
@@ -577,39 +431,34 @@ class TextOptions(Options):
         """The metrics asked for that are variants of KoBE."""
         return tuple(name for name in self.metric if name in _KOBE)
 
-    def load(
-        self, inputs: tuple[str, ...], options: InputOptions
-    ) -> tuple[EvalSet, EntityAnnotations | None]:
-        """Load texts, numbers or anything else, with the entity annotations among it."""
-        return self.joined(self.read(inputs, options), options)
-
-    def read(self, inputs: tuple[str, ...], options: InputOptions) -> EvalSet | Inputs:
-        """Read plain files as a set, and others as whatever they hold."""
+    def read(self, inputs: tuple[str, ...], options: InputOptions) -> Inputs:
+        """Read inputs, of plain files and of any other kind."""
         from steelyard.formats import plaintext
 
         paths = [Path(name) for name in inputs]
-        scored = {name for name, _ in (*self.commands, *self.score_files)}
-        options = replace(
+        read: Sequence[Any] = inputs
+        if self.src is not None or self.reference_files:
+            empty = self.allow_empty
+            read = [plaintext.read(paths, self.src, self.reference_files, allow_empty=empty)]
+        elif paths and all(plaintext.is_numbers(path) for path in paths):
+            read = [plaintext.read_scores(paths)]
+        for name in ("where", "ignore", "columns"):
+            if read is not inputs and getattr(options, name):
+                raise UsageError(f"--{name} applies to columns, which plain files do not have")
+        scored = {name for name, _ in (*self.commands, *self.score_files)}  # not by the inputs
+        return replace(
             options,
             lower_is_better=tuple(n for n in options.lower_is_better if n not in scored),
             higher_is_better=tuple(n for n in options.higher_is_better if n not in scored),
-        )
-        if self.plain:
-            references = self.reference_files
-            return plaintext.read(paths, self.src, references, allow_empty=self.allow_empty)
-        if paths and all(plaintext.is_numbers(path) for path in paths):
-            return plaintext.read_scores(paths)
-        return options.read(inputs)
+        ).read(read)
 
     def joined(
-        self, held: EvalSet | Inputs, options: InputOptions
+        self, held: Inputs, options: InputOptions
     ) -> tuple[EvalSet, EntityAnnotations | None]:
         """Join what was read to one set; the texts of entity annotations are part of it."""
         from steelyard.data.evalset import EvalSet
         from steelyard.formats.entities import EntityAnnotations, merged
 
-        if isinstance(held, EvalSet):
-            return options.select(held), None
         annotated = [part for part in held.parts if isinstance(part.value, EntityAnnotations)]
         if not annotated:
             return held.evalset(), None
@@ -631,11 +480,10 @@ class TextOptions(Options):
         if not metrics:
             raise UsageError("texts need a metric to be scored by; for example: --metrics chrf")
         settings = settings_of(self.settings)
-        for name, path in (("kb", self.kb), ("links", self.links)):
-            if path is not None and not self.kobe:
-                raise UsageError(f"--{name} is for kobe, which --metrics does not name")
-            for metric in self.kobe if path is not None else ():
-                settings.setdefault(metric, {})[name] = path
+        if self.kb is not None and not self.kobe:
+            raise UsageError("--kb is for kobe, which --metrics does not name")
+        for metric in self.kobe if self.kb is not None else ():
+            settings.setdefault(metric, {})["kb"] = self.kb
         linked = annotations is not None or any("links" in settings.get(m, {}) for m in _KOBE)
         if self.kobe and not linked and not (es.language_pair or "").partition("-")[2]:
             raise UsageError(
@@ -665,38 +513,21 @@ def _is_file(reference: str) -> bool:
 
 
 def settings_of(pairs: Iterable[tuple[str, str]]) -> dict[str, dict[str, Any]]:
-    """Return what ``--set`` says by metric; a further dot leads into a group of options.
+    """Return what ``--set`` says by metric; numbers, true and false are written as in JSON.
 
     Examples
     --------
-    >>> settings_of([("bleu.lowercase", "true"), ("kobe.link.min_population", "5")])
-    {'bleu': {'lowercase': True}, 'kobe': {'link': {'min_population': 5}}}
+    >>> settings_of([("bleu.lowercase", "true"), ("bleu.tokenize", "intl")])
+    {'bleu': {'lowercase': True, 'tokenize': 'intl'}}
     """
     settings: dict[str, dict[str, Any]] = {}
-    for key, value in pairs:
-        metric, *groups, name = key.split(".") if "." in key else ("", "")
-        if not all((metric, *groups, name)):
-            raise UsageError(f"--set {key}={value}: expected METRIC.OPTION=VALUE")
-        options = settings.setdefault(metric, {})
-        for group in groups:
-            options = options.setdefault(group, {})
-            if not isinstance(options, dict):
-                raise UsageError(f"--set {key}={value}: {metric}.{group} has a value already")
-        options[name] = _value(value)
-    return settings
-
-
-def _value(text: str) -> Any:
-    """Read true, false and numbers; anything else is a text."""
-    if text in ("true", "false"):
-        return text == "true"
-    for kind in (int, float):
+    for key, text in pairs:
+        metric, _, name = key.partition(".")
+        if not (metric and name):
+            raise UsageError(f"--set {key}={text}: expected METRIC.OPTION=VALUE")
         try:
-            return kind(text)
+            value = json.loads(text)
         except ValueError:
-            continue
-    return text
-
-
-#: Adds the options of texts and metrics; the command receives them as one ``texts``.
-text_options = as_object("texts", TextOptions)
+            value = text
+        settings.setdefault(metric, {})[name] = value
+    return settings

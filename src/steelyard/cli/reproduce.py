@@ -8,10 +8,9 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from steelyard.cli.engine import Answer, Call, command
 from steelyard.cli.flags import spoken
-from steelyard.cli.group import command
-from steelyard.cli.output import emit, plot_option, progress_of, wanted_figures, write_figures
-from steelyard.cli.params import Known, OutputOptions, figure_options
+from steelyard.cli.params import Known
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -29,25 +28,24 @@ PLOTS = ("published",)
 
 
 @command(
+    click.Argument(["paper"], type=Known(sorted(PAPERS)), metavar="PAPER"),
+    click.Option(
+        ["--data"],
+        type=click.Path(),
+        metavar="DIR",
+        multiple=True,
+        help="Folder that holds data sets: wmt23/ of steelyard data get, bt-eval/ and so on "
+        "(repeatable; default: data in STEELYARD_SHARED if that is set, else what data get "
+        "fetched).",
+    ),
+    inputs="",
+    plots=" ".join(PLOTS),
     examples=(
         "steelyard data get wmt23 && steelyard reproduce spa",
         "steelyard reproduce paired --data frames",
     ),
 )
-@click.argument("paper", type=Known(sorted(PAPERS)), metavar="PAPER")
-@click.option(
-    "--data",
-    type=click.Path(),
-    metavar="DIR",
-    multiple=True,
-    help="Folder that holds data sets: wmt23/ of steelyard data get, bt-eval/ and so on "
-    "(repeatable; default: data in STEELYARD_SHARED if that is set, else what data get fetched).",
-)
-@plot_option(PLOTS)
-@figure_options
-def reproduce(
-    paper: str, data: tuple[str, ...], plot: tuple[str, ...] | None, output: OutputOptions
-) -> None:
+def reproduce(call: Call) -> Answer:
     """Compute a paper's figures, and print them beside the published ones.
 
     Papers: kobe (KoBE: Knowledge-Based Machine Translation Evaluation), paired (Better than
@@ -63,12 +61,12 @@ def reproduce(
     """
     from steelyard.reproduction.places import Places
 
-    plots = wanted_figures(plot, output, PLOTS)
-    places = Places.of(data or None)
+    figures, paper = call.figures(PLOTS), call.settings["paper"]
+    places = Places.of(call.settings["data"] or None)
     module, _, name = PAPERS[paper].partition(":")
     run: Callable[..., Reproduction] = getattr(import_module(module), name)
-    with progress_of(f"reproducing {paper}", output) as progress:
-        result = run(places, rng=output.seed, progress=progress)
+    with call.progress(f"reproducing {paper}", counted=True) as progress:
+        result = run(places, rng=call.output.seed, progress=progress)
     rows = (replace(row, note=spoken(row.note) if row.note else None) for row in result.rows)
     result = replace(result, rows=tuple(rows))
 
@@ -77,5 +75,4 @@ def reproduce(
 
         return draw_reproduction(result)
 
-    output = write_figures(plots, draw, output)
-    emit(result, [result.table()], output, shown=result.pieces())
+    return Answer(result=result, figures=figures, draw=draw)

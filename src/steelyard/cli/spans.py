@@ -2,23 +2,16 @@
 
 from __future__ import annotations
 
-from typing import Any
-
-from steelyard.cli import proposals
-from steelyard.cli.group import RATINGS, command
-from steelyard.cli.output import emit, shown_progress
-from steelyard.cli.params import (
-    InputOptions,
-    OutputOptions,
-    arguments,
-    from_fields,
-    input_options,
-    output_options,
-)
+from steelyard.cli.engine import Answer, Call, command
+from steelyard.cli.group import RATINGS
+from steelyard.cli.params import InputOptions
 from steelyard.metaevaluation.options import SpanOptions
 
 
 @command(
+    SpanOptions,
+    InputOptions,
+    inputs="GOLD PRED...",
     headings={
         "What to compare": "measures average",
         "Tests and intervals": "significance alpha unit n_bootstrap n_resamples",
@@ -29,13 +22,7 @@ from steelyard.metaevaluation.options import SpanOptions
         "steelyard spans mqm.jsonl xcomet.jsonl gemba.jsonl --measure mpp --significance",
     ),
 )
-@arguments("GOLD PRED...")
-@from_fields(SpanOptions)
-@input_options
-@output_options
-def spans(
-    inputs: tuple[str, ...], options: InputOptions, output: OutputOptions, **settings: Any
-) -> None:
+def spans(call: Call) -> Answer:
     """Measure how well predicted error spans match those that people marked.
 
     GOLD and every PRED hold errors of the same outputs: error lists, Appraise, mt-metrics-eval
@@ -45,9 +32,13 @@ def spans(
     from steelyard.metaevaluation import errorspans
     from steelyard.metaevaluation.results import few_warnings
 
-    asked = SpanOptions(**settings)
-    with shown_progress("comparing", output):
-        result = errorspans.spans(*inputs, options=asked, reading=options, rng=output.seed)
+    asked, output = call.take(SpanOptions), call.output
+    with call.progress("comparing"):
+        reading, seed = call.reading, output.seed
+        result = errorspans.spans(*call.inputs, options=asked, reading=reading, rng=seed)
     several = len(result.of_measure(result.measures[0])) > 1
-    then = proposals.again("--significance") if several and not asked.significance else None
-    emit(result if output.json else few_warnings(result), result.tables(), output, then=then)
+    return Answer(
+        result=result if output.json else few_warnings(result),
+        tables=result.tables(),
+        then=call.again("--significance") if several and not asked.significance else None,
+    )
