@@ -340,16 +340,14 @@ def assigned(table: RawTable, roles: Iterable[tuple[str, str]]) -> RawTable:
         if name not in table:
             continue
         others = [n for n in ASSIGNED[role] if n in table and n != name]
+        alone = role == "score" and not any(rater in table for rater in RATER)
         if role == "segment":
             others += [n for n in table.columns if names_items(n) and n not in (name, *others)]
-            table = called(unused(table, others), name, role)
-        elif role == "score" and not _rater(table):
+        elif alone:
             others = [n for n in table.columns if n != name and not stays_text(n)]
-            table = called(unused(table, others), name, name)
-        else:
-            if role in ("epoch", "system"):
-                others = [n for n in others if n == role]
-            table = called(unused(table, others), name, role)
+        elif role in ("epoch", "system"):
+            others = [n for n in others if n == role]
+        table = called(unused(table, others), name, name if alone else role)
     return table
 
 
@@ -403,9 +401,7 @@ def language_pair(table: RawTable) -> tuple[str | None, RawTable]:
 
 def _labels(table: RawTable, name: str) -> list[Any]:
     """Give the cells of a column so that they can be compared, whatever they are."""
-    column = table.columns[name]
-    values = column.tolist() if isinstance(column, np.ndarray) else column
-    return [c if isinstance(c, str) else cells.label(c) or repr(c) for c in values]
+    return [c if isinstance(c, str) else cells.label(c) or repr(c) for c in table.cells(name)]
 
 
 def _n_distinct(table: RawTable, *names: str) -> int:
@@ -440,17 +436,18 @@ def is_whole(table: RawTable, name: str) -> bool:
     return values is not None and bool((values == np.floor(values)).all())
 
 
-def _is_score(table: RawTable, name: str) -> bool:
-    """Tell whether a column that no name claims holds scores."""
-    if is_text(name) or says_id(name) or names_systems(name):
-        return False
-    return _is_numbers(table, name) or cells.truths(table.columns[name]) is not None
-
-
 def values(table: RawTable, name: str) -> Any:
     """Give the numbers of a column of scores, be they words for right and wrong."""
     numbers = cells.numbers_of(table.columns[name])
     return cells.truths(table.columns[name]) if numbers is None else numbers
+
+
+def _is_score(table: RawTable, name: str) -> bool:
+    """Tell whether a column that no name claims holds scores."""
+    if is_text(name) or says_id(name) or names_systems(name):
+        return False
+    numbers = values(table, name)
+    return numbers is not None and not np.isnan(numbers).all()
 
 
 def measured(table: RawTable) -> list[str]:
@@ -458,26 +455,15 @@ def measured(table: RawTable) -> list[str]:
     return [name for name in table.columns if _is_score(table, name)]
 
 
-def nested_columns(table: RawTable) -> list[str]:
+def nested_columns(table: RawTable, kinds: Any = (dict, list)) -> list[str]:
     """Give the columns that hold objects or lists."""
-    return [name for name in table.columns if _is_object(table, name)]
-
-
-def holds_objects(table: RawTable) -> bool:
-    """Tell whether a column holds objects, which are of no table."""
-    return any(_is_object(table, name, dict) for name in table.columns)
+    return [name for name in table.columns if _is_object(table, name, kinds)]
 
 
 def are_battles(table: RawTable) -> bool:
     """Tell whether two columns name the sides of battles."""
     sides = [next((n for n in names if n in table), None) for names in (LEFT, RIGHT)]
     return all(name is not None and _is_words(table, name) for name in sides)
-
-
-def _rater(table: RawTable) -> str | None:
-    usual = next((name for name in RATER if name in table), None)
-    also = (n for n in table.columns if key(n) in (*RATER, *_RATER_ALSO))
-    return usual or next((n for n in also if _is_words(table, n) or is_whole(table, n)), None)
 
 
 def _determines(table: RawTable, name: str, other: str) -> bool:
@@ -526,10 +512,8 @@ def settled(table: RawTable, named: Named) -> RawTable:
     long = SYSTEM[0] in table
     table = numbered(table, named.scores if long else named.systems or ())
     if long:
-        for role, also in ALSO.items():
-            table = _spelt(table, role, (*ASSIGNED[role], *also), named.scores)
-        for role in ("task", "epoch"):
-            table = _spelt(table, role, ASSIGNED[role], named.scores)
+        for role in (*ALSO, "task", "epoch"):
+            table = _spelt(table, role, named.scores)
         table = _with_segment_by_values(table, named.scores)
     else:
         table = _with_numbers_as_systems(table, named.systems or ())
@@ -632,8 +616,9 @@ def _system_by_values(table: RawTable) -> str | None:
     return fewest[0] if fewest else None
 
 
-def _spelt(table: RawTable, role: str, names: Sequence[str], kept: Collection[str]) -> RawTable:
+def _spelt(table: RawTable, role: str, kept: Collection[str]) -> RawTable:
     """Call a column by our name that is spelt otherwise, if it holds what the role has."""
+    names = (*ASSIGNED[role], *ALSO.get(role, ()))
     if any(name in table for name in ASSIGNED[role]):
         return table
     column = next((n for n in table.columns if key(n) in names and n not in kept), None)
@@ -835,20 +820,16 @@ def _is_mostly_numbers(column: Any) -> bool:
 
 def _with_truths(table: RawTable) -> RawTable:
     """Count words for right as 1 and for wrong as 0 in columns that hold nothing else."""
-    columns = {name: table.columns[name] for name in score_names(table)}
-    truths = {name: cells.truths(column) for name, column in columns.items()}
-    counted = {name: values for name, values in truths.items() if values is not None}
+    pairs = {name: cells.truth_words(table.columns[name]) for name in score_names(table)}
+    counted = {name: pair for name, pair in pairs.items() if pair is not None}
     if not counted:
         return table
-    shown = {str(cell).strip() for name in counted for cell in columns[name] if cell is not None}
-    held = sorted({word.casefold() for word in shown - cells.GAPS})
-    parts = [
-        f"{' and '.join(group)} counts {value}"
-        for value in (1, 0)
-        if (group := [word for word in held if cells.is_right(word) == bool(value)])
-    ]
-    note = f"{', '.join(parts)} in {listed([repr(name) for name in counted])}"
-    return replace(table, columns={**table.columns, **counted}).noted(note)
+    shown = (
+        f"{right} counts 1, {wrong} counts 0" for right, wrong in dict.fromkeys(counted.values())
+    )
+    note = f"{', '.join(shown)} in {listed([repr(name) for name in counted])}"
+    numbers = {name: values(table, name) for name in counted}
+    return replace(table, columns={**table.columns, **numbers}).noted(note)
 
 
 def _refuse_first_row(table: RawTable) -> None:

@@ -33,6 +33,10 @@ class Format:
     drops: tuple[str, ...] = ()  # what it has no place for, as in save.LOSSES
     folder: bool = False
 
+    def sees(self, view: FileView) -> bool:
+        """Tell whether a file is of this format, by a look at its beginning."""
+        raise NotImplementedError
+
 
 @dataclass(frozen=True, kw_only=True)
 class FileFormat(Format):
@@ -43,7 +47,7 @@ class FileFormat(Format):
     recognise: Callable[[FileView], bool] = lambda _view: True
 
     def sees(self, view: FileView) -> bool:
-        """Tell whether a file is of this format."""
+        """Look at its kind, the keys of its first object, and whatever marks it."""
         return view.look in self.looks and view.has(*self.keys) and self.recognise(view)
 
 
@@ -70,7 +74,7 @@ class MarkedFormat(Format):
     marks: tuple[str, ...]
 
     def sees(self, view: FileView) -> bool:
-        """Tell whether the names that a file begins with fit any of the marks."""
+        """Look at the names that a file begins with."""
         return self.marked_by(roles.of_names(view.names))
 
     def marked_by(self, has: set[str]) -> bool:
