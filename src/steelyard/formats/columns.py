@@ -178,13 +178,7 @@ def key(name: str) -> str:
 
 @cache
 def says_id(name: str) -> bool:
-    """Tell from its name that a column numbers or names rows, and holds no score.
-
-    Examples
-    --------
-    >>> [says_id(name) for name in ("id", "questionId", "doc_id", "Unnamed: 0", "row no", "BLEU")]
-    [True, True, True, True, True, False]
-    """
+    """Tell from its name that a column numbers or names rows, and holds no score."""
     parts = words(name) or [""]
     numbered = len(parts) == 2 and parts[1] in _NUMBER
     whole = (len(parts) == 1 and parts[0] in _THING) or parts == ["test", "case"]
@@ -282,13 +276,7 @@ def check_free(names: Iterable[str], what: str, *, ids: bool = False) -> None:
 
 
 def uses(name: str, references: Sequence[str] = ()) -> tuple[str, ...]:
-    """Tell from the end of a metric's name what it sees: source, all, or named references.
-
-    Examples
-    --------
-    >>> uses("CometKiwi-src"), uses("BLEU-refA"), uses("BLEU-refA.refB"), uses("chrF")
-    (('src',), ('refA',), ('refA', 'refB'), ())
-    """
+    """Tell from the end of a metric's name what it sees: source, all, or named references."""
     base, _, ending = name.rpartition("-")
     if not (base and ending):
         return ()
@@ -557,20 +545,18 @@ def _with_system(table: RawTable, named: Named) -> RawTable:
 
 
 def _system_by_name(table: RawTable) -> str | None:
-    """Find the column that is called like one of systems, and holds names."""
+    """Find the column that is called like one of systems and holds names: of several the finest."""
     spelt: dict[str, str] = {}
     for name in table.columns:
-        spelt.setdefault(key(name), name)
-    for names in ((*SYSTEM, *SYSTEM_ALSO), _SYSTEM_ELSE):
-        columns = [spelt[n] for n in names if n in spelt and _is_words(table, spelt[n])]
-        if columns and names is _SYSTEM_ELSE:
-            return columns[0]
-        for name in columns:  # the finest: it tells all others
-            if all(_determines(table, name, other) for other in columns):
-                return name
-        if columns:
-            _either(table, columns[:2], "system")
-    return None
+        if _is_words(table, name):
+            spelt.setdefault(key(name), name)
+    columns = [spelt[n] for n in (*SYSTEM, *SYSTEM_ALSO) if n in spelt]
+    if not columns:
+        return next((spelt[n] for n in _SYSTEM_ELSE if n in spelt), None)
+    for name in columns:
+        if all(_determines(table, name, other) for other in columns):
+            return name
+    _either(table, columns[:2], "system")
 
 
 def _system_by_numbers(table: RawTable) -> str | None:
@@ -636,10 +622,9 @@ def numbered(table: RawTable, kept: Collection[str] = ()) -> RawTable:
     segment = _segment(table, kept)
     if segment is None:
         return table
-    others = [n for n in table.columns if n != segment and n not in kept and names_items(n)]
-    running = [name for name in others if _numbers_rows(table, name)]
-    if running and not _numbers_rows(table, segment):
-        table = unused(table, running)
+    others = (n for n in table.columns if n != segment and n not in kept and names_items(n))
+    if not _numbers_rows(table, segment):
+        table = unused(table, [name for name in others if _numbers_rows(table, name)])
     return _taken(table, segment, SEGMENT[0])
 
 
@@ -705,30 +690,28 @@ def without_summaries(table: RawTable) -> RawTable:
     """Leave out rows of averages and totals, and say so."""
     left: set[int] = set()
     for name in (*SYSTEM, *SEGMENT, *DOCUMENT, *TASK):
-        column = table.columns.get(name)
-        if column is None or isinstance(column, np.ndarray):
-            continue
-        texts = (cell for cell in cells.distinct(column) or () if isinstance(cell, str))
-        summaries = {
-            c for c in texts if not c[:1].isdigit() and _SUMMARY.fullmatch(c.strip().casefold())
-        }
-        if not summaries:
-            continue
-        rows = [k for k, c in enumerate(column) if isinstance(c, str) and c in summaries]
-        others = [cell for cell in column if not (isinstance(cell, str) and cell in summaries)]
-        if others and (name in SYSTEM or (
-            name in SEGMENT and all(re.search("[0-9]", str(cell)) for cell in others)
-        )):  # fmt: skip
-            left.update(rows)
+        column = table.columns.get(name, ())
+        summaries = {cell for cell in cells.distinct(column) or () if _is_summary(cell)}
+        rows = {row for row, cell in enumerate(column) if cell in summaries} if summaries else set()
+        others = [cell for cell in column if cell not in summaries] if rows else []
+        numbered = name in SEGMENT and all(re.search("[0-9]", str(cell)) for cell in others)
+        if others and (name in SYSTEM or numbered):
+            left |= rows
         elif others:  # only behind all others
-            last = max(set(range(table.n_rows)) - set(rows))
-            left.update(row for row in rows if row > last)
+            last = max(set(range(table.n_rows)) - rows)
+            left |= {row for row in rows if row > last}
     if not left:
         return table
     lines = listed([str(table.line(row)) for row in sorted(left)], 3)
     rest = table.take([row for row in range(table.n_rows) if row not in left])
     what = "a row" if len(left) == 1 else plural(len(left), "row")
     return rest.noted(f"{what} of averages or totals left out (line {lines})")
+
+
+def _is_summary(cell: Any) -> bool:
+    if not isinstance(cell, str) or cell[:1].isdigit():
+        return False
+    return _SUMMARY.fullmatch(cell.strip().casefold()) is not None
 
 
 def without_mean_row(table: RawTable, names: Sequence[str]) -> RawTable:
@@ -739,10 +722,9 @@ def without_mean_row(table: RawTable, names: Sequence[str]) -> RawTable:
     for name in names:
         values, column = table.numbers(name), table.columns[name]
         as_text = not isinstance(column, np.ndarray)
-        digits = len(str(column[-1]).partition(".")[2]) if as_text else 2
-        if np.isnan(values).any() or values[:-1].std() == 0:
-            return table
-        if abs(values[:-1].mean() - values[-1]) > 0.5000001 * 10.0 ** -max(digits, 1):
+        digits = max(1, len(str(column[-1]).partition(".")[2]) if as_text else 2)
+        mean = abs(values[:-1].mean() - values[-1]) <= 0.5000001 * 10.0**-digits
+        if not mean or values[:-1].std() == 0:  # NaN is no mean
             return table
     line = table.line(n)
     return table.take(range(n)).noted(f"line {line} is the mean of all rows above, and left out")
@@ -811,10 +793,7 @@ def _is_mostly_numbers(column: Any) -> bool:
     if isinstance(column, np.ndarray) or cells.fast_numbers(column) is not None:
         return True
     filled = [c for c in column if not cells.is_gap(c.strip() if isinstance(c, str) else c)]
-    numbers = sum(
-        cells.parse_number(c) is not None or (isinstance(c, int) and not isinstance(c, bool))
-        for c in filled
-    )
+    numbers = sum(type(cell) is int or cells.parse_number(cell) is not None for cell in filled)
     return 0 < numbers >= len(filled) - numbers
 
 
@@ -852,9 +831,8 @@ def _refuse_first_row(table: RawTable) -> None:
 def _refuse_unclear_rows(table: RawTable) -> None:
     """Refuse a table whose rows nothing names, beside columns of repeated names."""
     names = sorted(table.metadata)
-    if not names or segment_column(table) is not None:
-        return
-    if any(_n_distinct(table, name) == table.n_rows for name in names):
+    tell = any(_n_distinct(table, name) == table.n_rows for name in names)
+    if not names or tell or segment_column(table) is not None:
         return
     shown = listed(list(dict.fromkeys(_labels(table, names[0]))), 2)
     table.fail(
@@ -867,9 +845,8 @@ def _refuse_unclear_rows(table: RawTable) -> None:
 def _refuse_running_ids(table: RawTable) -> None:
     """Refuse a segment that was guessed if no two systems share any: it numbers the rows."""
     name = table.given.get(SEGMENT[0])
-    if name is None or SEGMENT[0] not in table or any(n in table for n in (*DOCUMENT, *TASK)):
-        return
-    if _numbers_rows(table, SEGMENT[0]):
+    within = any(n in table for n in (*DOCUMENT, *TASK))
+    if name and not within and SEGMENT[0] in table and _numbers_rows(table, SEGMENT[0]):
         table.fail(
             f"column '{name}' is another on every row, so no two systems have a segment in "
             f"common; expected a column 'segment' ({cells.skipping(name)} skips this one)"

@@ -274,13 +274,7 @@ def json_lines(path: Path) -> Iterator[tuple[int, dict[str, Any]]]:
 
 
 def lines(text: str) -> list[str]:
-    r"""Split into lines at ``\n`` or ``\r\n`` only: a bare CR inside a segment is part of it.
-
-    Examples
-    --------
-    >>> lines("a\r\nb\rc\u2028d\n")
-    ['a', 'b\rc\u2028d']
-    """
+    r"""Split into lines at ``\n`` or ``\r\n`` only: a bare CR inside a segment is part of it."""
     parts = text.split("\n")
     if parts[-1] == "":
         parts.pop()
@@ -465,37 +459,19 @@ def kind(path: Path) -> str:
 
 
 def suffix(path: Path) -> str:
-    """Give the suffix in lower case without the dot, and without a trailing ``.gz``.
-
-    Examples
-    --------
-    >>> suffix(Path("zh-en.human.CSV.gz"))
-    'csv'
-    """
+    """Give the suffix in lower case without the dot, and without a trailing ``.gz``."""
     name = path.name.lower().removesuffix(".gz")
     return name.rpartition(".")[2] if "." in name else ""
 
 
 def by_stem(names: Iterable[str]) -> dict[str, str]:
-    """Name files by their stems, or as they are called if two have the same.
-
-    Examples
-    --------
-    >>> by_stem(["out/a.txt", "out/b.txt"]), by_stem(["x/a.txt", "y/a.txt"])
-    ({'out/a.txt': 'a', 'out/b.txt': 'b'}, {'x/a.txt': 'x/a.txt', 'y/a.txt': 'y/a.txt'})
-    """
+    """Name files by their stems, or as they are called if two have the same."""
     stems = {name: stem(Path(name)).strip() or name for name in names}
     return stems if len(set(stems.values())) == len(stems) else {name: name for name in stems}
 
 
 def stem(path: Path) -> str:
-    """Give the name without its last suffix (and without ``.gz``).
-
-    Examples
-    --------
-    >>> stem(Path("out/online-A.0.en.gz")), stem(Path("README"))
-    ('online-A.0', 'README')
-    """
+    """Give the name without its last suffix (and without ``.gz``)."""
     if str(path) == STDIN:
         return "stdin"
     name = path.name.removesuffix(".gz")
@@ -511,11 +487,6 @@ def names_of(paths: Sequence[Path], what: str) -> list[str]:
     """Name systems or references (``what``) by the stems of their files, which all differ.
 
     Where the stems are the same the folders name them; what has no name goes by its place.
-
-    Examples
-    --------
-    >>> names_of([Path("a.en"), Path("/dev/fd/63")], "system")
-    ['a', 'system-2']
     """
     pairs = list(enumerate(paths, 1))
     stems = [f"{what}-{number}" if is_nameless(path) else stem(path) for number, path in pairs]

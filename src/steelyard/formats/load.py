@@ -195,13 +195,6 @@ def column_values(*sources: Source, column: str) -> list[str]:
     """List the values of a column that splits tables into several sets, in their order.
 
     Folders and native files hold one set and have no such column.
-
-    Examples
-    --------
-    >>> import polars
-    >>> rows = {"system": ["A", "A"], "segment": [1, 1], "year": ["08", "09"], "x": [1.0, 2.0]}
-    >>> column_values(polars.DataFrame(rows), column="year")
-    ['08', '09']
     """
     tables = _tables_with(sources, column)
     return list(dict.fromkeys(value for table in tables for value in table.labels(column)))
@@ -209,15 +202,7 @@ def column_values(*sources: Source, column: str) -> list[str]:
 
 @kept()
 def systems_by(*sources: Source, column: str) -> dict[str, str] | None:
-    """Give the value of a column that each system has, None if a system has several.
-
-    Examples
-    --------
-    >>> import polars
-    >>> rows = {"system": ["A", "B"], "campaign": ["x", "y"], "m": [1.0, 2.0]}
-    >>> systems_by(polars.DataFrame(rows), column="campaign")
-    {'A': 'x', 'B': 'y'}
-    """
+    """Give the value of a column that each system has, None if a system has several."""
     values: dict[str, str] = {}
     for table in _tables_with(sources, column):
         if roles.SYSTEM[0] not in table:

@@ -114,7 +114,8 @@ class RawTable:
     def labels(self, column: str) -> list[str]:
         """Read a column of names: text as it stands, whole numbers as digits; none is blank."""
         cells = self.cells(column)
-        names = [cell if type(cell) is str else label(cell) for cell in cells]
+        plain = set(map(type, cells)) == {str}
+        names = list(cells) if plain else [label(cell) for cell in cells]
         blank = {name for name in set(names) if name is None or not name.strip()}
         if blank:
             row = next(row for row, name in enumerate(names) if name in blank)

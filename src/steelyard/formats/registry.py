@@ -30,21 +30,8 @@ from steelyard.formats import (
 )
 from steelyard.formats import columns as roles
 from steelyard.formats.folders import mtme, native
-from steelyard.formats.format import (
-    FileFormat,
-    Foreign,
-    Format,
-    MarkedFormat,
-)
-from steelyard.formats.judged import (
-    appraise,
-    battles,
-    errors,
-    googlemqm,
-    ratings,
-    wmt,
-    wmt26,
-)
+from steelyard.formats.format import FileFormat, Foreign, Format, MarkedFormat
+from steelyard.formats.judged import appraise, battles, errors, googlemqm, ratings, wmt, wmt26
 from steelyard.formats.rawtable import RawTable
 from steelyard.formats.view import FileView
 

@@ -186,11 +186,10 @@ def _stated(table: RawTable, name: str) -> dict[str, Any]:
 def _outputs(
     table: RawTable, column: str, systems: tuple[str, ...], n: int, cell: NDArray[np.int64]
 ) -> dict[str, Texts]:
-    texts: list[str | None] = [None] * (len(systems) * n)
-    for at, text in zip(cell.tolist(), table.texts(column), strict=True):
-        texts[at] = text
-    rows = {name: tuple(texts[i * n : (i + 1) * n]) for i, name in enumerate(systems)}
-    return {name: row for name, row in rows.items() if any(text is not None for text in row)}
+    texts = np.full(len(systems) * n, None, dtype=object)
+    texts[cell] = table.texts(column)
+    rows = zip(systems, texts.reshape(-1, n).tolist(), strict=True)
+    return {name: tuple(row) for name, row in rows if any(text is not None for text in row)}
 
 
 def write_long(es: EvalSet, path: Path) -> None:

@@ -85,16 +85,20 @@ class FileView:
         """What the file is, at one look: ``parquet``, ``excel``, ``zip``, ``json`` or ``text``."""
         if self.kind in ("parquet", "pq"):
             return "parquet"
-        if tables.is_excel(self.path):
+        if tables.is_excel(self.kind, self._start[:4096]):
             return "excel"
         if self.kind == "eval" or archives.is_zip(self.path):
             return "zip"
         return "json" if self.begins_json else "text"
 
     @cached_property
+    def _start(self) -> bytes:
+        return files.head(self.path, _HEAD)
+
+    @cached_property
     def head(self) -> str:
         """The beginning of the file; empty if it is not text, or can't be read."""
-        data = files.head(self.path, _HEAD)
+        data = self._start
         encoding = files.encoding_of(data)
         if encoding == "utf-8-sig" and (b"\0" in data or data.startswith((b"PAR1", b"PK\x03\x04"))):
             return ""
