@@ -513,18 +513,19 @@ def _without_guards(table: RawTable) -> RawTable:
     if not table.blank_is_missing:
         return table
     columns: dict[str, Any] = {}
-    plain: dict[str, str] = {}
+    plain: list[str] = []  # names that had a guard
     for guarded, column in table.columns.items():
         name = unguarded(guarded)
-        plain |= {guarded: name} if name != guarded else {}
         columns[name] = column
-        if name in (*SYSTEM, *SEGMENT) and not isinstance(column, np.ndarray):
-            odd = {c for c in set(column) if isinstance(c, str) and unguarded(c) != c}
-            plain |= {cell: unguarded(cell) for cell in sorted(odd)}
-            columns[name] = [unguarded(c) if c in odd else c for c in column] if odd else column
+        plain += [name] if name != guarded else []
+        if name in (*SYSTEM, *SEGMENT):
+            texts = {c for c in cells.distinct(column) or () if isinstance(c, str) and c[:1] == "'"}
+            odd = {text: bare for text in sorted(texts) if (bare := unguarded(text)) != text}
+            plain += odd.values()
+            columns[name] = [odd.get(c, c) for c in column] if odd else column
     if not plain or len(columns) < len(table.columns):
         return table
-    names = f"{plural(len(plain), 'name')}, such as '{next(iter(plain.values()))}'"
+    names = f"{plural(len(plain), 'name')}, such as '{plain[0]}'"
     note = f"an apostrophe before {names}, is taken for a guard against formulas"
     return replace(table, columns=columns).noted(note)
 

@@ -53,10 +53,9 @@ class FileFormat(Format):
 
 @dataclass(frozen=True, kw_only=True)
 class SetFormat(FileFormat):
-    """A file or folder that is read in one go.
+    """A file or folder that is read in one go, given the language pair and the rows wanted.
 
-    ``read`` takes the file, the language pair that is wanted (or None), and pairs of a column and
-    the value that selects rows; ``columns`` are those that rows can be selected by.
+    ``columns`` are those that rows can be selected by.
     """
 
     read: Callable[[FileView, str | None, tuple[tuple[str, str], ...]], Any]
@@ -89,9 +88,9 @@ class MarkedFormat(Format):
 class TableFormat(MarkedFormat):
     """A table of ours.
 
-    ``prepare`` changes a table before it is read, and notes what it did. In a table ``of_scores``
-    any other column is a score or a system, so names that are not ours are guessed and doubted
-    first; in one that is ``numbered`` the segment is.
+    ``prepare`` changes a table before it is read. In a table ``of_scores`` any other column is a
+    score or a system, so names that are not ours are guessed and doubted first; in one that is
+    ``numbered`` the segment is.
     """
 
     read: Callable[[RawTable], Any]
@@ -106,13 +105,10 @@ class TableFormat(MarkedFormat):
 
 @dataclass(frozen=True, kw_only=True)
 class Foreign(Format):
-    """What another tool writes, which is turned into a table of ours before it is read.
+    """What another tool writes: it is turned into a table of ours, of the format it ``becomes``.
 
-    The table has our names of columns (``system``, ``segment``, ``task``, ``epoch``, ...), and the
-    format that it ``becomes`` reads it: all that is said of tables (which rows, which columns)
-    holds for it, too. In a folder it is looked for in files whose names match ``files``, and
-    several files of the format are one table, which ``settle`` looks through first: what the rows
-    of one file do to those of another is decided there.
+    In a folder it is looked for in files whose names match ``files``. Several files of the format
+    are one table, and ``settle`` decides what the rows of one file do to those of another.
     """
 
     becomes: TableFormat

@@ -147,10 +147,12 @@ def read_long(table: RawTable) -> EvalSet:
     segments = _segments(table, ids, segment)
     roles_taken = {SYSTEM[0], segment_column, output, *single.values(), *references.values()}
     scores = {}
+    n_cells = len(systems) * len(ids)
+    at = slice(None) if np.array_equal(cell, np.arange(n_cells)) else cell  # a slice is faster
     for name in table.columns:
         if name not in roles_taken and name not in table.metadata:
-            values = np.full(len(systems) * len(ids), np.nan)
-            values[cell] = table.scores(name)
+            values = np.full(n_cells, np.nan)
+            values[at] = table.scores(name)
             uses = roles.uses(name, tuple(segments.references))
             matrix = sealed(values).reshape(len(systems), len(ids))
             scores[name] = ScoreTable(matrix, uses=uses, **_stated(table, name))
