@@ -217,12 +217,10 @@ def stacked(parts: Sequence[RawTable]) -> RawTable:
 def _agreed(parts: Sequence[RawTable]) -> dict[str, Stated]:
     """Give what parts say of scores; a direction only where they do not contradict each other."""
     facts: dict[str, Stated] = {}
-    ways: dict[str, set[bool | None]] = {}
-    for name, fact in (pair for part in parts for pair in part.facts.items()):
-        ways.setdefault(name, set()).add(fact.higher_is_better)
-        stated = ways[name] - {None}
-        way = next(iter(stated)) if len(stated) == 1 else None
-        facts[name] = fact._replace(higher_is_better=way)
+    for name in dict.fromkeys(name for part in parts for name in part.facts):
+        stated = [part.facts[name] for part in parts if name in part.facts]
+        ways = {fact.higher_is_better for fact in stated} - {None}
+        facts[name] = stated[-1]._replace(higher_is_better=ways.pop() if len(ways) == 1 else None)
     return facts
 
 

@@ -242,9 +242,10 @@ def _laid_out(path: Path, records: Sequence[Record]) -> RawTable:
     kept = [k for k, name in enumerate(header) if not _is_blank(name) or _n_filled(columns[k])]
     names = ["" if _is_blank(header[k]) else cells.label(header[k]) or "" for k in kept]
     if names and (not names[0] or names[0] == _INDEX):
-        if _counts_rows(columns[kept[0]]):
+        numbers = [cells.label(cell) or "" for cell in columns[kept[0]]]
+        if all(parse_number(cell) == row for row, cell in enumerate(columns[kept[0]])):
             names, kept = names[1:], kept[1:]
-        elif _are_whole(columns[kept[0]]):
+        elif all(re.fullmatch("[0-9]+", number) for number in numbers):
             names[0] = _INDEX
     check_header(path, names, line)
     if not names:
@@ -279,14 +280,6 @@ def check_header(path: Path, names: Sequence[str], line: int = 1) -> list[str]:
     return list(names)
 
 
-def _counts_rows(column: Sequence[Any]) -> bool:
-    return all(parse_number(cell) == row for row, cell in enumerate(column))
-
-
-def _are_whole(column: Sequence[Any]) -> bool:
-    return all(re.fullmatch("[0-9]+", cells.label(cell) or "") for cell in column)
-
-
 def _has_levels(header: Sequence[Any], below: Sequence[Any]) -> bool:
     """Tell whether a header has two lines, as pandas writes a pivot of several scores."""
     names = [str(name) for name in header[1:]]
@@ -302,38 +295,32 @@ def _has_levels(header: Sequence[Any], below: Sequence[Any]) -> bool:
 
 def _of_levels(path: Path, records: Sequence[Record]) -> RawTable:
     """Read a pivot: one line of the header names scores, the other systems."""
-    lines = [list(row) for _, row in records[:2]]
-    body = list(records[2:])
+    (line, first), (_, second), *body = records
     label = "segment"
     if body and _n_filled(body[0][1]) == 1 and not _is_blank(body[0][1][0]):
         label = str(body.pop(0)[1][0])
-    levels = [[str(name) for name in row[1:]] for row in lines]
-    titles = [str(row[0] or "") for row in lines]
-    systems = next((k for k in (0, 1) if names_systems(titles[k])), None)
-    if systems is None:
-        measured = [are_measures(list(dict.fromkeys(level))) for level in levels]
-        systems = measured.index(False) if sum(measured) == 1 else None
-    if systems is None:
+    levels = [[str(name) for name in row[1:]] for row in (first, second)]
+    titled = [names_systems(str(row[0] or "")) for row in (first, second)]
+    measured = [are_measures(list(dict.fromkeys(level))) for level in levels]
+    if not any(titled) and sum(measured) != 1:
         message = "has two lines of names: put the systems into a column 'system'"
-        raise InputError(message, path=path, line=records[0][0])
-    if any(len(row) != len(lines[0]) for _, row in body) or not body:
+        raise InputError(message, path=path, line=line)
+    if any(len(row) != len(first) for _, row in body) or not body:
         raise InputError("has two lines of names, and rows of other lengths", path=path)
-    of_system, of_score = levels[systems], levels[1 - systems]
-    names, scores = list(dict.fromkeys(of_system)), list(dict.fromkeys(of_score))
+    upper = titled[0] if any(titled) else measured[1]
+    of_system, of_score = levels if upper else levels[::-1]
     at = {pair: k for k, pair in enumerate(zip(of_system, of_score, strict=True), 1)}
+    rows = [(name, *record) for name in dict.fromkeys(of_system) for record in body]
     columns: dict[str, Any] = {
-        "system": [name for name in names for _ in body],
-        label: [row[0] for _ in names for _, row in body],
+        "system": [name for name, _, _ in rows],
+        label: [row[0] for _, _, row in rows],
     }
-    for score in scores:
+    for score in dict.fromkeys(of_score):
         columns[score] = [
-            row[at[name, score]] if (name, score) in at else None
-            for name in names
-            for _, row in body
+            row[at[name, score]] if (name, score) in at else None for name, _, row in rows
         ]
-    starts = [line for _ in names for line, _ in body]
     check_header(path, list(columns))
-    return RawTable(path, columns, len(starts), starts.__getitem__)
+    return RawTable(path, columns, len(rows), lambda row: rows[row][1])
 
 
 # JSON: records in lines, in a list or under a key; columns, or rows by name.
@@ -371,8 +358,9 @@ def _content(document: Mapping[str, Any]) -> list[Any] | Mapping[str, Any] | Non
     names, rows = document.get("columns"), document.get("data")
     if isinstance(names, list) and isinstance(rows, list) and rows:  # pandas: orient="split"
         whole = all(isinstance(row, list) and len(row) == len(names) for row in rows)
-        by_name = {str(name): [row[k] for row in rows] for k, name in enumerate(names) if whole}
-        return by_name if whole and len(by_name) == len(names) else None
+        named = whole and all(isinstance(name, str) for name in names)
+        by_name = {name: [row[k] for row in rows] for k, name in enumerate(names)} if named else {}
+        return by_name if by_name and len(by_name) == len(names) else None
     if not NESTED.isdisjoint(document) or not any(isinstance(v, (dict, list)) for v in values):
         return [document]
     records: dict[str, list[Any]]
@@ -436,12 +424,11 @@ def of_objects(document: dict[str, dict[str, Any]], path: Path) -> RawTable:
                 path=path,
             )
         by_columns = len(outer) < len(inner)
-    if by_columns:
-        columns: dict[str, Any] = {s: [row.get(k) for k in inner] for s, row in document.items()}
-        index, name = inner, "segment"
-    else:
-        columns = {key: [row.get(key) for row in document.values()] for key in inner}
+    index, name = inner, "segment"
+    if not by_columns:
         index, name = outer, "system" if are_measures(inner) else "segment"
+        document = {key: {k: row.get(key) for k, row in document.items()} for key in inner}
+    columns: dict[str, Any] = {key: [row.get(k) for k in index] for key, row in document.items()}
     if index != [str(k) for k in range(len(index))] and name not in columns:
         columns = {name: index, **columns}
     _check_keys(columns, path, 1)
@@ -650,10 +637,10 @@ def _plain_columns(
             gaps.append(empty)
             if np.count_nonzero(np.isfinite(values)) + np.count_nonzero(empty) != len(values):
                 return None
-        elif empty.any():
-            return None
         else:
-            columns[name] = values.tolist()
+            texts = columns[name] = values.tolist()
+            if empty.any() or "" in texts:  # DuckDB may have lost a name like NA
+                return None
     empty_row = all(numeric) and np.logical_and.reduce(gaps).any()
     return None if empty_row else columns
 

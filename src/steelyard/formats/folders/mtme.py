@@ -225,19 +225,17 @@ class _Reader:
             if name in tables:
                 message = f"two scores are named '{name}' (a human score and a metric?)"
                 raise InputError(message, path=self.folder)
-            tables[name] = self._table(name, kind, arrays)
+            empty = np.full((n, len(self.segments)), np.nan)
+            references = tuple(self.segments.references)
+            tables[name] = ScoreTable(
+                arrays.get("seg", empty),
+                kind,
+                uses=roles.uses(name, references) if kind == "metric" else (),
+                system_scores=arrays["sys"][:, 0] if "sys" in arrays else None,
+                domain_scores=arrays.get("domain"),
+                document_scores=arrays.get("doc"),
+            )
         return tables
-
-    def _table(self, name: str, kind: Kind, levels: dict[str, Floats]) -> ScoreTable:
-        uses = roles.uses(name, tuple(self.segments.references)) if kind == "metric" else ()
-        return ScoreTable(
-            levels.get("seg", np.full((len(self.systems), len(self.segments)), np.nan)),
-            kind,
-            uses=uses,
-            system_scores=levels["sys"][:, 0] if "sys" in levels else None,
-            domain_scores=levels.get("domain"),
-            document_scores=levels.get("doc"),
-        )
 
     def _ratings(self, human: list[str]) -> dict[str, Ratings]:
         """Read the rating files; ``mqm.rater1`` belongs to the score ``mqm`` if there is one."""
