@@ -34,7 +34,7 @@ from steelyard.formats.format import (
 )
 from steelyard.formats.judged import sheets
 from steelyard.formats.rawtable import RawTable, stacked
-from steelyard.formats.scoretables import LONG, WIDE
+from steelyard.formats.scoretables import LONG, SYSTEM_TABLE, WIDE
 from steelyard.formats.view import FileView
 
 _FILE_ROLES = ("task", "epoch")  # that files can have by columns={"task": "file"}
@@ -283,6 +283,8 @@ def _of_table(table: RawTable, form: Format | None, reading: Reading) -> _Opened
 def _read_table(part: _Opened) -> Read:
     form, table = part.form, part.table
     assert isinstance(form, TableFormat)
+    if form in (LONG, SYSTEM_TABLE) and not form.recognise(table):  # the user named the format
+        registry.refuse_table(table)
     if form.of_scores:
         wide = not part.sure and roles.SYSTEM[0] not in table
         if wide and roles.are_battles(table):

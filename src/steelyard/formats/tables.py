@@ -317,7 +317,7 @@ def _of_levels(path: Path, records: Sequence[Record]) -> RawTable:
     }
     for score in dict.fromkeys(of_score):
         columns[score] = [
-            row[at[name, score]] if (name, score) in at else None for name, _, row in rows
+            row[at[name, score]] if (name, score) in at else "" for name, _, row in rows
         ]
     check_header(path, list(columns))
     return RawTable(path, columns, len(rows), lambda row: rows[row][1])
