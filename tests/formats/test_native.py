@@ -85,9 +85,7 @@ def test_rows_in_another_order_are_refused(tmp_path: Path, refusal: Refusal) -> 
     "text", ["", "x", "[]", "5", "null", "{}", '"x"', '{"version": 1}', "[" * 50_000]
 )
 def test_footers_that_are_none(parts: Any, tmp_path: Path, refusal: Refusal, text: str) -> None:
-    path = tmp_path / "x.parquet"
-    parquet.write_columns(path, parts[0], {native.KEY: text})
-    assert refusal(path).startswith(f"{path}: ")
+    refused(tmp_path, refusal, parts[0], text)
 
 
 CHANGES: list[tuple[tuple[str, ...], Any]] = [  # which the checksum shows, if not what they are
@@ -105,13 +103,17 @@ CHANGES: list[tuple[tuple[str, ...], Any]] = [  # which the checksum shows, if n
 def test_footers_that_lie(
     parts: Any, tmp_path: Path, refusal: Refusal, place: tuple[str, ...], value: Any
 ) -> None:
-    columns, about = parts[0], copy.deepcopy(parts[1])
+    about = copy.deepcopy(parts[1])
     inner = about
     for key in place[:-1]:
         inner = inner[key]
     inner[place[-1]] = value
-    path = tmp_path / "x.parquet"
-    parquet.write_columns(path, columns, {native.KEY: json.dumps(about)})
+    refused(tmp_path, refusal, parts[0], json.dumps(about))
+
+
+def refused(folder: Path, refusal: Refusal, columns: dict[str, Any], footer: str) -> None:
+    path = folder / "x.parquet"
+    parquet.write_columns(path, columns, {native.KEY: footer})
     assert refusal(path).startswith(f"{path}: ")
 
 
@@ -133,9 +135,7 @@ def test_columns_that_do_not_fit_the_footer(
     columns = {name: c for name, c in parts[0].items() if name != column}
     if cells is not None:
         columns[column] = cells
-    path = tmp_path / "x.parquet"
-    parquet.write_columns(path, columns, {native.KEY: json.dumps(parts[1])})
-    assert refusal(path).startswith(str(path))
+    refused(tmp_path, refusal, columns, json.dumps(parts[1]))
 
 
 # Foreign Parquet.

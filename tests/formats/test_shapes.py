@@ -109,24 +109,6 @@ def test_shapes_are_read_right(name: str, tmp_path: Path) -> None:
     assert means(path, **options) == pytest.approx(expected)
 
 
-@pytest.mark.parametrize(
-    ("right", "wrong"),
-    [("PASS", "FAIL"), ("yes", "no"), ("True", "False"), ("correct", "incorrect")],
-)
-def test_words_for_right_and_wrong(right: str, wrong: str, tmp_path: Path) -> None:
-    rows = [(s, k, right if x > 0.5 else wrong) for s, k, x in LONG]
-    (tmp_path / "x.csv").write_text(lines([("model", "test_case", "result"), *rows]))
-    es = sy.load(tmp_path / "x.csv")
-    assert es["result"].system_means().tolist() == [2 / 6, 3 / 6]
-    assert any("counts 1" in note for note in es.notes)
-
-
-def test_percentages(tmp_path: Path) -> None:
-    rows = [(s, k, percent(x)) for s, k, x in LONG]
-    (tmp_path / "x.csv").write_text(lines([("model", "item", "accuracy"), *rows]))
-    assert means(tmp_path / "x.csv") == pytest.approx({s: 100 * x for s, x in MEANS.items()})
-
-
 KINDS = ("csv", "tsv", "jsonl", "json", "parquet", "xlsx")
 
 

@@ -111,18 +111,6 @@ def test_what_a_shell_opened_is_named_by_its_place(pipe, tmp_path, capsys):
     assert found["warnings"].count(said) == 1
 
 
-def test_pipes_of_texts_are_named_by_their_place(pipe, tmp_path, capsys):
-    outputs = tmp_path / "a.en"
-    outputs.write_text("a cat\ntwo dogs\n")
-    reference, system = pipe(b"a cat\ndogs\n"), pipe(b"cat\ndogs\n")
-    command = ["score", str(outputs), system, "--ref", reference, "--metrics", "chrf"]
-    found = result(command, capsys)
-    assert list(found["systems"]) == ["a", "system-2"]
-    said = [text for text in found["warnings"] if text.startswith("a pipe has no name")]
-    assert [text.split(": ")[1].split(",")[0] for text in said] == [
-        f"{reference} as 'reference-1'", f"{system} as 'system-2'"]  # fmt: skip
-
-
 def test_a_pipe_of_parquet(pipe, tmp_path, capsys):
     native = tmp_path / "set.parquet"
     file = tmp_path / "scores.csv"

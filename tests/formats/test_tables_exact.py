@@ -165,6 +165,7 @@ def test_fast_reader_equals_parser_on_one_cell(tmp_path: Path, cell: str) -> Non
         "A\tB\n1\t2\n3\t4\n",
         "A,B\n'1',2\n",
         "A,B\n1,2\\\n3,4\n",
+        "system,segment,x\nA,A,\nA,A,\nA,NA,\n",
     ],
 )
 def test_fast_reader_equals_parser_on_odd_lines(tmp_path: Path, text: str) -> None:

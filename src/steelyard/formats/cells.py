@@ -156,23 +156,23 @@ def distinct(column: Cells) -> set[Any] | None:
         return None
 
 
+def truth_words(column: Cells) -> tuple[str, str] | None:
+    """Give the words for right and wrong that a column holds, if nothing else but gaps."""
+    cells = distinct(column)
+    if cells is None or len(cells) > 12:
+        return None
+    words = {_word(cell) for cell in cells} - {""}
+    pair = next((pair for pair in _TRUTHS if words and words <= set(pair)), None)
+    return None if words == {"right"} else pair  # which may be a side
+
+
 def truths(column: Cells) -> Floats | None:
     """Convert a column of two words for right and wrong, and gaps; None if it holds others."""
-    held_cells = distinct(column)
-    if held_cells is None or len(held_cells) > 12:
+    pair = truth_words(column)
+    if pair is None:
         return None
-    words = {cell: _word(cell) for cell in held_cells}
-    held = {word for word in words.values() if word}
-    pair = next((pair for pair in _TRUTHS if held and held <= set(pair)), None)
-    if pair is None or (held == {"right"}):  # which may be a side
-        return None
-    values = {cell: float(word == pair[0]) if word else _NAN for cell, word in words.items()}
-    return np.array([values[cell] for cell in column], dtype=np.float64)
-
-
-def is_right(word: str) -> bool:
-    """Tell whether a word, in small letters, is one for right."""
-    return any(word == right for right, _ in _TRUTHS)
+    number = {pair[0]: 1.0, pair[1]: 0.0}
+    return np.array([number.get(_word(cell), _NAN) for cell in column], dtype=np.float64)
 
 
 def _word(cell: object) -> str:

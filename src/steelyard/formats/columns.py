@@ -178,13 +178,7 @@ def key(name: str) -> str:
 
 @cache
 def says_id(name: str) -> bool:
-    """Tell from its name that a column numbers or names rows, and holds no score.
-
-    Examples
-    --------
-    >>> [says_id(name) for name in ("id", "questionId", "doc_id", "Unnamed: 0", "row no", "BLEU")]
-    [True, True, True, True, True, False]
-    """
+    """Tell from its name that a column numbers or names rows, and holds no score."""
     parts = words(name) or [""]
     numbered = len(parts) == 2 and parts[1] in _NUMBER
     whole = (len(parts) == 1 and parts[0] in _THING) or parts == ["test", "case"]
@@ -282,13 +276,7 @@ def check_free(names: Iterable[str], what: str, *, ids: bool = False) -> None:
 
 
 def uses(name: str, references: Sequence[str] = ()) -> tuple[str, ...]:
-    """Tell from the end of a metric's name what it sees: source, all, or named references.
-
-    Examples
-    --------
-    >>> uses("CometKiwi-src"), uses("BLEU-refA"), uses("BLEU-refA.refB"), uses("chrF")
-    (('src',), ('refA',), ('refA', 'refB'), ())
-    """
+    """Tell from the end of a metric's name what it sees: source, all, or named references."""
     base, _, ending = name.rpartition("-")
     if not (base and ending):
         return ()
@@ -340,16 +328,14 @@ def assigned(table: RawTable, roles: Iterable[tuple[str, str]]) -> RawTable:
         if name not in table:
             continue
         others = [n for n in ASSIGNED[role] if n in table and n != name]
+        alone = role == "score" and not any(rater in table for rater in RATER)
         if role == "segment":
             others += [n for n in table.columns if names_items(n) and n not in (name, *others)]
-            table = called(unused(table, others), name, role)
-        elif role == "score" and not _rater(table):
+        elif alone:
             others = [n for n in table.columns if n != name and not stays_text(n)]
-            table = called(unused(table, others), name, name)
-        else:
-            if role in ("epoch", "system"):
-                others = [n for n in others if n == role]
-            table = called(unused(table, others), name, role)
+        elif role in ("epoch", "system"):
+            others = [n for n in others if n == role]
+        table = called(unused(table, others), name, name if alone else role)
     return table
 
 
@@ -403,9 +389,7 @@ def language_pair(table: RawTable) -> tuple[str | None, RawTable]:
 
 def _labels(table: RawTable, name: str) -> list[Any]:
     """Give the cells of a column so that they can be compared, whatever they are."""
-    column = table.columns[name]
-    values = column.tolist() if isinstance(column, np.ndarray) else column
-    return [c if isinstance(c, str) else cells.label(c) or repr(c) for c in values]
+    return [c if isinstance(c, str) else cells.label(c) or repr(c) for c in table.cells(name)]
 
 
 def _n_distinct(table: RawTable, *names: str) -> int:
@@ -440,17 +424,18 @@ def is_whole(table: RawTable, name: str) -> bool:
     return values is not None and bool((values == np.floor(values)).all())
 
 
-def _is_score(table: RawTable, name: str) -> bool:
-    """Tell whether a column that no name claims holds scores."""
-    if is_text(name) or says_id(name) or names_systems(name):
-        return False
-    return _is_numbers(table, name) or cells.truths(table.columns[name]) is not None
-
-
 def values(table: RawTable, name: str) -> Any:
     """Give the numbers of a column of scores, be they words for right and wrong."""
     numbers = cells.numbers_of(table.columns[name])
     return cells.truths(table.columns[name]) if numbers is None else numbers
+
+
+def _is_score(table: RawTable, name: str) -> bool:
+    """Tell whether a column that no name claims holds scores."""
+    if is_text(name) or says_id(name) or names_systems(name):
+        return False
+    numbers = values(table, name)
+    return numbers is not None and not np.isnan(numbers).all()
 
 
 def measured(table: RawTable) -> list[str]:
@@ -458,26 +443,15 @@ def measured(table: RawTable) -> list[str]:
     return [name for name in table.columns if _is_score(table, name)]
 
 
-def nested_columns(table: RawTable) -> list[str]:
+def nested_columns(table: RawTable, kinds: Any = (dict, list)) -> list[str]:
     """Give the columns that hold objects or lists."""
-    return [name for name in table.columns if _is_object(table, name)]
-
-
-def holds_objects(table: RawTable) -> bool:
-    """Tell whether a column holds objects, which are of no table."""
-    return any(_is_object(table, name, dict) for name in table.columns)
+    return [name for name in table.columns if _is_object(table, name, kinds)]
 
 
 def are_battles(table: RawTable) -> bool:
     """Tell whether two columns name the sides of battles."""
     sides = [next((n for n in names if n in table), None) for names in (LEFT, RIGHT)]
     return all(name is not None and _is_words(table, name) for name in sides)
-
-
-def _rater(table: RawTable) -> str | None:
-    usual = next((name for name in RATER if name in table), None)
-    also = (n for n in table.columns if key(n) in (*RATER, *_RATER_ALSO))
-    return usual or next((n for n in also if _is_words(table, n) or is_whole(table, n)), None)
 
 
 def _determines(table: RawTable, name: str, other: str) -> bool:
@@ -526,10 +500,8 @@ def settled(table: RawTable, named: Named) -> RawTable:
     long = SYSTEM[0] in table
     table = numbered(table, named.scores if long else named.systems or ())
     if long:
-        for role, also in ALSO.items():
-            table = _spelt(table, role, (*ASSIGNED[role], *also), named.scores)
-        for role in ("task", "epoch"):
-            table = _spelt(table, role, ASSIGNED[role], named.scores)
+        for role in (*ALSO, "task", "epoch"):
+            table = _spelt(table, role, named.scores)
         table = _with_segment_by_values(table, named.scores)
     else:
         table = _with_numbers_as_systems(table, named.systems or ())
@@ -541,18 +513,19 @@ def _without_guards(table: RawTable) -> RawTable:
     if not table.blank_is_missing:
         return table
     columns: dict[str, Any] = {}
-    plain: dict[str, str] = {}
+    plain: list[str] = []  # names that had a guard
     for guarded, column in table.columns.items():
         name = unguarded(guarded)
-        plain |= {guarded: name} if name != guarded else {}
         columns[name] = column
-        if name in (*SYSTEM, *SEGMENT) and not isinstance(column, np.ndarray):
-            odd = {c for c in set(column) if isinstance(c, str) and unguarded(c) != c}
-            plain |= {cell: unguarded(cell) for cell in sorted(odd)}
-            columns[name] = [unguarded(c) if c in odd else c for c in column] if odd else column
+        plain += [name] if name != guarded else []
+        if name in (*SYSTEM, *SEGMENT):
+            texts = {c for c in cells.distinct(column) or () if isinstance(c, str) and c[:1] == "'"}
+            odd = {text: bare for text in sorted(texts) if (bare := unguarded(text)) != text}
+            plain += odd.values()
+            columns[name] = [odd.get(c, c) for c in column] if odd else column
     if not plain or len(columns) < len(table.columns):
         return table
-    names = f"{plural(len(plain), 'name')}, such as '{next(iter(plain.values()))}'"
+    names = f"{plural(len(plain), 'name')}, such as '{plain[0]}'"
     note = f"an apostrophe before {names}, is taken for a guard against formulas"
     return replace(table, columns=columns).noted(note)
 
@@ -573,20 +546,18 @@ def _with_system(table: RawTable, named: Named) -> RawTable:
 
 
 def _system_by_name(table: RawTable) -> str | None:
-    """Find the column that is called like one of systems, and holds names."""
+    """Find the column that is called like one of systems and holds names: of several the finest."""
     spelt: dict[str, str] = {}
     for name in table.columns:
-        spelt.setdefault(key(name), name)
-    for names in ((*SYSTEM, *SYSTEM_ALSO), _SYSTEM_ELSE):
-        columns = [spelt[n] for n in names if n in spelt and _is_words(table, spelt[n])]
-        if columns and names is _SYSTEM_ELSE:
-            return columns[0]
-        for name in columns:  # the finest: it tells all others
-            if all(_determines(table, name, other) for other in columns):
-                return name
-        if columns:
-            _either(table, columns[:2], "system")
-    return None
+        if _is_words(table, name):
+            spelt.setdefault(key(name), name)
+    columns = [spelt[n] for n in (*SYSTEM, *SYSTEM_ALSO) if n in spelt]
+    if not columns:
+        return next((spelt[n] for n in _SYSTEM_ELSE if n in spelt), None)
+    for name in columns:
+        if all(_determines(table, name, other) for other in columns):
+            return name
+    _either(table, columns[:2], "system")
 
 
 def _system_by_numbers(table: RawTable) -> str | None:
@@ -632,8 +603,9 @@ def _system_by_values(table: RawTable) -> str | None:
     return fewest[0] if fewest else None
 
 
-def _spelt(table: RawTable, role: str, names: Sequence[str], kept: Collection[str]) -> RawTable:
+def _spelt(table: RawTable, role: str, kept: Collection[str]) -> RawTable:
     """Call a column by our name that is spelt otherwise, if it holds what the role has."""
+    names = (*ASSIGNED[role], *ALSO.get(role, ()))
     if any(name in table for name in ASSIGNED[role]):
         return table
     column = next((n for n in table.columns if key(n) in names and n not in kept), None)
@@ -651,10 +623,9 @@ def numbered(table: RawTable, kept: Collection[str] = ()) -> RawTable:
     segment = _segment(table, kept)
     if segment is None:
         return table
-    others = [n for n in table.columns if n != segment and n not in kept and names_items(n)]
-    running = [name for name in others if _numbers_rows(table, name)]
-    if running and not _numbers_rows(table, segment):
-        table = unused(table, running)
+    others = (n for n in table.columns if n != segment and n not in kept and names_items(n))
+    if not _numbers_rows(table, segment):
+        table = unused(table, [name for name in others if _numbers_rows(table, name)])
     return _taken(table, segment, SEGMENT[0])
 
 
@@ -720,30 +691,28 @@ def without_summaries(table: RawTable) -> RawTable:
     """Leave out rows of averages and totals, and say so."""
     left: set[int] = set()
     for name in (*SYSTEM, *SEGMENT, *DOCUMENT, *TASK):
-        column = table.columns.get(name)
-        if column is None or isinstance(column, np.ndarray):
-            continue
-        texts = (cell for cell in cells.distinct(column) or () if isinstance(cell, str))
-        summaries = {
-            c for c in texts if not c[:1].isdigit() and _SUMMARY.fullmatch(c.strip().casefold())
-        }
-        if not summaries:
-            continue
-        rows = [k for k, c in enumerate(column) if isinstance(c, str) and c in summaries]
-        others = [cell for cell in column if not (isinstance(cell, str) and cell in summaries)]
-        if others and (name in SYSTEM or (
-            name in SEGMENT and all(re.search("[0-9]", str(cell)) for cell in others)
-        )):  # fmt: skip
-            left.update(rows)
+        column = table.columns.get(name, ())
+        summaries = {cell for cell in cells.distinct(column) or () if _is_summary(cell)}
+        rows = {row for row, cell in enumerate(column) if cell in summaries} if summaries else set()
+        others = [cell for cell in column if cell not in summaries] if rows else []
+        numbered = name in SEGMENT and all(re.search("[0-9]", str(cell)) for cell in others)
+        if others and (name in SYSTEM or numbered):
+            left |= rows
         elif others:  # only behind all others
-            last = max(set(range(table.n_rows)) - set(rows))
-            left.update(row for row in rows if row > last)
+            last = max(set(range(table.n_rows)) - rows)
+            left |= {row for row in rows if row > last}
     if not left:
         return table
     lines = listed([str(table.line(row)) for row in sorted(left)], 3)
     rest = table.take([row for row in range(table.n_rows) if row not in left])
     what = "a row" if len(left) == 1 else plural(len(left), "row")
     return rest.noted(f"{what} of averages or totals left out (line {lines})")
+
+
+def _is_summary(cell: Any) -> bool:
+    if not isinstance(cell, str) or cell[:1].isdigit():
+        return False
+    return _SUMMARY.fullmatch(cell.strip().casefold()) is not None
 
 
 def without_mean_row(table: RawTable, names: Sequence[str]) -> RawTable:
@@ -754,10 +723,9 @@ def without_mean_row(table: RawTable, names: Sequence[str]) -> RawTable:
     for name in names:
         values, column = table.numbers(name), table.columns[name]
         as_text = not isinstance(column, np.ndarray)
-        digits = len(str(column[-1]).partition(".")[2]) if as_text else 2
-        if np.isnan(values).any() or values[:-1].std() == 0:
-            return table
-        if abs(values[:-1].mean() - values[-1]) > 0.5000001 * 10.0 ** -max(digits, 1):
+        digits = max(1, len(str(column[-1]).partition(".")[2]) if as_text else 2)
+        mean = abs(values[:-1].mean() - values[-1]) <= 0.5000001 * 10.0**-digits
+        if not mean or values[:-1].std() == 0:  # NaN is no mean
             return table
     line = table.line(n)
     return table.take(range(n)).noted(f"line {line} is the mean of all rows above, and left out")
@@ -826,29 +794,22 @@ def _is_mostly_numbers(column: Any) -> bool:
     if isinstance(column, np.ndarray) or cells.fast_numbers(column) is not None:
         return True
     filled = [c for c in column if not cells.is_gap(c.strip() if isinstance(c, str) else c)]
-    numbers = sum(
-        cells.parse_number(c) is not None or (isinstance(c, int) and not isinstance(c, bool))
-        for c in filled
-    )
+    numbers = sum(type(cell) is int or cells.parse_number(cell) is not None for cell in filled)
     return 0 < numbers >= len(filled) - numbers
 
 
 def _with_truths(table: RawTable) -> RawTable:
     """Count words for right as 1 and for wrong as 0 in columns that hold nothing else."""
-    columns = {name: table.columns[name] for name in score_names(table)}
-    truths = {name: cells.truths(column) for name, column in columns.items()}
-    counted = {name: values for name, values in truths.items() if values is not None}
+    pairs = {name: cells.truth_words(table.columns[name]) for name in score_names(table)}
+    counted = {name: pair for name, pair in pairs.items() if pair is not None}
     if not counted:
         return table
-    shown = {str(cell).strip() for name in counted for cell in columns[name] if cell is not None}
-    held = sorted({word.casefold() for word in shown - cells.GAPS})
-    parts = [
-        f"{' and '.join(group)} counts {value}"
-        for value in (1, 0)
-        if (group := [word for word in held if cells.is_right(word) == bool(value)])
-    ]
-    note = f"{', '.join(parts)} in {listed([repr(name) for name in counted])}"
-    return replace(table, columns={**table.columns, **counted}).noted(note)
+    shown = (
+        f"{right} counts 1, {wrong} counts 0" for right, wrong in dict.fromkeys(counted.values())
+    )
+    note = f"{', '.join(shown)} in {listed([repr(name) for name in counted])}"
+    numbers = {name: values(table, name) for name in counted}
+    return replace(table, columns={**table.columns, **numbers}).noted(note)
 
 
 def _refuse_first_row(table: RawTable) -> None:
@@ -871,9 +832,8 @@ def _refuse_first_row(table: RawTable) -> None:
 def _refuse_unclear_rows(table: RawTable) -> None:
     """Refuse a table whose rows nothing names, beside columns of repeated names."""
     names = sorted(table.metadata)
-    if not names or segment_column(table) is not None:
-        return
-    if any(_n_distinct(table, name) == table.n_rows for name in names):
+    tell = any(_n_distinct(table, name) == table.n_rows for name in names)
+    if not names or tell or segment_column(table) is not None:
         return
     shown = listed(list(dict.fromkeys(_labels(table, names[0]))), 2)
     table.fail(
@@ -886,9 +846,8 @@ def _refuse_unclear_rows(table: RawTable) -> None:
 def _refuse_running_ids(table: RawTable) -> None:
     """Refuse a segment that was guessed if no two systems share any: it numbers the rows."""
     name = table.given.get(SEGMENT[0])
-    if name is None or SEGMENT[0] not in table or any(n in table for n in (*DOCUMENT, *TASK)):
-        return
-    if _numbers_rows(table, SEGMENT[0]):
+    within = any(n in table for n in (*DOCUMENT, *TASK))
+    if name and not within and SEGMENT[0] in table and _numbers_rows(table, SEGMENT[0]):
         table.fail(
             f"column '{name}' is another on every row, so no two systems have a segment in "
             f"common; expected a column 'segment' ({cells.skipping(name)} skips this one)"

@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 import tempfile
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from functools import cache
 from pathlib import Path
 from typing import Any
 
 from steelyard.core.errors import InputError, OutOfMemoryError, SteelyardError, address_space
-from steelyard.formats import files
 from steelyard.formats.files import on_disk
 
 #: MB of address space that DuckDB reserves before it has read anything. With less, it may well end
@@ -19,7 +18,6 @@ _ROOM = 768
 #: MB for each thread that reads: ten million battles took 1,200 with one, 2,000 with two. With more
 #: threads than there is room for, it is a matter of luck whether a query ends.
 _ROOM_OF_THREAD = 1024
-_LONGEST = 8_000_000  # bytes of a line: every thread has buffers of that size
 
 
 def connect(threads: int | None = None) -> Any:
@@ -41,9 +39,7 @@ def connect(threads: int | None = None) -> Any:
         connection.execute("SET enable_progress_bar = false")
     if left is not None:
         [(usual,)] = connection.execute("SELECT current_setting('threads')").fetchall()
-        most = max(1, left // _ROOM_OF_THREAD)
-        if most < (threads or usual):
-            threads = most
+        threads = min(threads or usual, max(1, left // _ROOM_OF_THREAD))
     if threads is not None:
         connection.execute(f"SET threads = {threads}")
     return connection
@@ -54,9 +50,7 @@ def shared() -> Any:
     return _database().cursor()
 
 
-@cache
-def _database() -> Any:
-    return connect()
+_database = cache(connect)
 
 
 @cache
@@ -115,10 +109,6 @@ def said(error: Exception) -> str:
     return text.partition("\n")[0].partition('{"exception')[0].strip()
 
 
-def _compression(path: Path) -> str:
-    return "gzip" if files.is_packed(path) else "uncompressed"  # "none" from DuckDB 2 on only
-
-
 def quote(name: str) -> str:
     """Quote an identifier for SQL."""
     return '"' + name.replace('"', '""') + '"'
@@ -127,26 +117,6 @@ def quote(name: str) -> str:
 def literal(text: str) -> str:
     """Quote a text for SQL."""
     return "'" + text.replace("'", "''") + "'"
-
-
-def csv_source(
-    name: str, path: Path, types: Sequence[str], delimiter: str, *, quote: str = "", gaps: str = ""
-) -> str:
-    """SQL that reads a delimited file with a header as columns c0, c1, ... of these types.
-
-    Columns get neutral names: whatever the header holds never reaches the SQL text. ``gaps`` is SQL
-    of the texts that are NULL among numbers.
-    """
-    struct = ", ".join(f"'c{i}': '{kind}'" for i, kind in enumerate(types))
-    mark = literal(quote)
-    texts = ", ".join(f"'c{i}'" for i, kind in enumerate(types) if kind == "VARCHAR")
-    nulls = f"nullstr=[{gaps}], force_not_null=[{texts}], " if gaps else ""
-    return (
-        f"read_csv({literal(name)}, auto_detect=false, header=true, delim={literal(delimiter)}, "
-        f"quote={mark}, escape={mark}, strict_mode=true, columns={{{struct}}}, "
-        f"{nulls}max_line_size={_LONGEST}, "
-        f"hive_partitioning=false, compression={literal(_compression(path))})"
-    )
 
 
 def has_room() -> bool:

@@ -12,8 +12,10 @@ import stat
 import sys
 import zlib
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from contextlib import ExitStack, contextmanager
+from contextlib import ExitStack, contextmanager, suppress
+from itertools import count
 from pathlib import Path
+from secrets import token_hex
 from threading import Lock
 from typing import IO, Any, NoReturn
 
@@ -73,18 +75,13 @@ def on_disk(path: Path) -> Path:
 
 def _stream(path: Path) -> Any:
     """Give what a stream is known by, or None for whatever is a file, a folder or not there."""
-    if str(path) == STDIN:
-        try:
-            status = os.fstat(sys.stdin.fileno())
-        except (AttributeError, OSError, ValueError):  # there is none, or a stand-in for it
-            return STDIN
-        return (status.st_dev, status.st_ino)
+    is_stdin = str(path) == STDIN
     try:
-        status = path.stat()
-    except (OSError, ValueError):
-        return None
+        status = os.fstat(sys.stdin.fileno()) if is_stdin else path.stat()
+    except (AttributeError, OSError, ValueError):  # there is none, or a stand-in for it
+        return STDIN if is_stdin else None
     ordinary = stat.S_ISREG(status.st_mode) or stat.S_ISDIR(status.st_mode)
-    return None if ordinary else (status.st_dev, status.st_ino)
+    return None if ordinary and not is_stdin else (status.st_dev, status.st_ino)
 
 
 def _copy(path: Path) -> Path:
@@ -233,10 +230,13 @@ def decode(data: bytes, path: Path) -> str:
     try:
         return data.decode(encoding)
     except UnicodeDecodeError as error:
-        name = encoding.removesuffix("-sig").upper()
         line = data.count(b"\n", 0, error.start) + 1
-        byte = data[error.start]
-        raise InputError(f"byte 0x{byte:02x} is not {name}", path=path, line=line) from None
+        raise _undecodable(error, encoding.removesuffix("-sig").upper(), path, line) from None
+
+
+def _undecodable(error: UnicodeDecodeError, encoding: str, path: Path, line: int) -> InputError:
+    byte = error.object[error.start]
+    return InputError(f"byte 0x{byte:02x} is not {encoding}", path=path, line=line)
 
 
 def decode_table(data: bytes, path: Path) -> tuple[str, str | None]:
@@ -247,24 +247,12 @@ def decode_table(data: bytes, path: Path) -> tuple[str, str | None]:
     try:
         return decode(data, path), None
     except InputError:
-        whole = data.decode("utf-8", errors="ignore")
-        if encoding_of(data) != "utf-8-sig" or b"\0" in data or not whole.isascii():
-            raise  # other bytes are UTF-8: this one is damage
-        try:
-            return data.decode("cp1252"), "read as Windows-1252 (Latin-1), since it is not UTF-8"
-        except UnicodeDecodeError:
-            pass
+        rest = data.decode("utf-8", errors="ignore")  # where other bytes are UTF-8, this is damage
+        if encoding_of(data) == "utf-8-sig" and b"\0" not in data and rest.isascii():
+            with suppress(UnicodeDecodeError):
+                text = data.decode("cp1252")
+                return text, "read as Windows-1252 (Latin-1), since it is not UTF-8"
         raise
-
-
-def decode_lines(stream: Iterable[bytes], path: Path, first: int = 1) -> Iterator[tuple[int, str]]:
-    """Decode a file line by line without holding it: numbers and lines, with their ends."""
-    for number, raw in enumerate(stream, first):
-        try:
-            yield number, raw.decode("utf-8-sig" if number == 1 else "utf-8")
-        except UnicodeDecodeError as error:
-            message = f"byte 0x{raw[error.start]:02x} is not UTF-8"
-            raise InputError(message, path=path, line=number) from None
 
 
 def json_lines(path: Path) -> Iterator[tuple[int, dict[str, Any]]]:
@@ -272,24 +260,21 @@ def json_lines(path: Path) -> Iterator[tuple[int, dict[str, Any]]]:
     with readable(path):
         stream = opened(path)
     with stream:
-        numbered = decode_lines(stream, path)
-        while True:
+        for line in count(1):
             with readable(path):
-                line, text = next(numbered, (0, ""))
-            if not line:
+                data = stream.readline()
+            if not data:
                 return
+            try:
+                text = data.decode("utf-8-sig" if line == 1 else "utf-8")
+            except UnicodeDecodeError as error:
+                raise _undecodable(error, "UTF-8", path, line) from None
             if text.strip():
                 yield line, need_object(parse_json(text, path, line), path, line)
 
 
 def lines(text: str) -> list[str]:
-    r"""Split into lines at ``\n`` or ``\r\n`` only: a bare CR inside a segment is part of it.
-
-    Examples
-    --------
-    >>> lines("a\r\nb\rc\u2028d\n")
-    ['a', 'b\rc\u2028d']
-    """
+    r"""Split into lines at ``\n`` or ``\r\n`` only: a bare CR inside a segment is part of it."""
     parts = text.split("\n")
     if parts[-1] == "":
         parts.pop()
@@ -308,10 +293,9 @@ def parse_json(text: str, path: Path, line: int) -> Any:
 
 def need_object(value: Any, path: Path, line: int) -> dict[str, Any]:
     """Refuse a value of JSON that is no object."""
-    if not isinstance(value, dict):
-        kind_found = type(value).__name__
-        raise InputError(f"expected a JSON object, found {kind_found}", path=path, line=line)
-    return value
+    if isinstance(value, dict):
+        return value
+    raise InputError(f"expected a JSON object, found {type(value).__name__}", path=path, line=line)
 
 
 def is_json(text: str, kind: str) -> bool:
@@ -409,33 +393,20 @@ def _no_repeats(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
 @contextmanager
 def replacing(path: Path) -> Iterator[Path]:
     """Give a temporary file that takes the place of ``path`` if all goes well, or else vanishes."""
-    import tempfile
-
+    temporary = path.parent / f".{path.name[:50]}.{token_hex(8)}"
     try:
-        handle, name = tempfile.mkstemp(prefix=f".{path.name[:50]}.", dir=path.parent)
-    except OSError as error:
-        _cannot_write(path, error)
-    os.close(handle)
-    temporary = Path(name)
-    try:
+        temporary.touch(exist_ok=False)
         yield temporary
-        temporary.chmod(0o666 & ~_umask())
         temporary.replace(path)
     except OSError as error:
         _cannot_write(path, error)
     finally:
-        temporary.unlink(missing_ok=True)
+        with suppress(OSError):
+            temporary.unlink(missing_ok=True)
 
 
 def _cannot_write(path: Path, error: OSError) -> NoReturn:
     raise InputError(f"can't be written ({error.strerror or error})", path=path) from error
-
-
-def _umask() -> int:
-    # The process's umask can only be read by setting it; mkstemp made the file private.
-    mask = os.umask(0)
-    os.umask(mask)
-    return mask
 
 
 def write_text(path: Path, text: str) -> None:
@@ -488,37 +459,19 @@ def kind(path: Path) -> str:
 
 
 def suffix(path: Path) -> str:
-    """Give the suffix in lower case without the dot, and without a trailing ``.gz``.
-
-    Examples
-    --------
-    >>> suffix(Path("zh-en.human.CSV.gz"))
-    'csv'
-    """
+    """Give the suffix in lower case without the dot, and without a trailing ``.gz``."""
     name = path.name.lower().removesuffix(".gz")
     return name.rpartition(".")[2] if "." in name else ""
 
 
 def by_stem(names: Iterable[str]) -> dict[str, str]:
-    """Name files by their stems, or as they are called if two have the same.
-
-    Examples
-    --------
-    >>> by_stem(["out/a.txt", "out/b.txt"]), by_stem(["x/a.txt", "y/a.txt"])
-    ({'out/a.txt': 'a', 'out/b.txt': 'b'}, {'x/a.txt': 'x/a.txt', 'y/a.txt': 'y/a.txt'})
-    """
+    """Name files by their stems, or as they are called if two have the same."""
     stems = {name: stem(Path(name)).strip() or name for name in names}
     return stems if len(set(stems.values())) == len(stems) else {name: name for name in stems}
 
 
 def stem(path: Path) -> str:
-    """Give the name without its last suffix (and without ``.gz``).
-
-    Examples
-    --------
-    >>> stem(Path("out/online-A.0.en.gz")), stem(Path("README"))
-    ('online-A.0', 'README')
-    """
+    """Give the name without its last suffix (and without ``.gz``)."""
     if str(path) == STDIN:
         return "stdin"
     name = path.name.removesuffix(".gz")
@@ -534,18 +487,14 @@ def names_of(paths: Sequence[Path], what: str) -> list[str]:
     """Name systems or references (``what``) by the stems of their files, which all differ.
 
     Where the stems are the same the folders name them; what has no name goes by its place.
-
-    Examples
-    --------
-    >>> names_of([Path("a.en"), Path("/dev/fd/63")], "system")
-    ['a', 'system-2']
     """
     pairs = list(enumerate(paths, 1))
     stems = [f"{what}-{number}" if is_nameless(path) else stem(path) for number, path in pairs]
     for name, path in zip(stems, paths, strict=True):
         if not name.strip():
             raise InputError(f"its stem names a {what}, and is blank; rename the file", path=path)
-    for names in (stems, [path.resolve().parent.name for path in paths]):
+    folders = [path.resolve().parent.name for path in paths]
+    for names in (stems, folders):
         if len(set(names)) == len(names) and all(names):
             return names
     again = next(k for k, name in enumerate(stems) if name in stems[:k])

@@ -33,6 +33,10 @@ class Format:
     drops: tuple[str, ...] = ()  # what it has no place for, as in save.LOSSES
     folder: bool = False
 
+    def sees(self, view: FileView) -> bool:
+        """Tell whether a file is of this format, by a look at its beginning."""
+        raise NotImplementedError
+
 
 @dataclass(frozen=True, kw_only=True)
 class FileFormat(Format):
@@ -43,16 +47,15 @@ class FileFormat(Format):
     recognise: Callable[[FileView], bool] = lambda _view: True
 
     def sees(self, view: FileView) -> bool:
-        """Tell whether a file is of this format."""
+        """Look at its kind, the keys of its first object, and whatever marks it."""
         return view.look in self.looks and view.has(*self.keys) and self.recognise(view)
 
 
 @dataclass(frozen=True, kw_only=True)
 class SetFormat(FileFormat):
-    """A file or folder that is read in one go.
+    """A file or folder that is read in one go, given the language pair and the rows wanted.
 
-    ``read`` takes the file, the language pair that is wanted (or None), and pairs of a column and
-    the value that selects rows; ``columns`` are those that rows can be selected by.
+    ``columns`` are those that rows can be selected by.
     """
 
     read: Callable[[FileView, str | None, tuple[tuple[str, str], ...]], Any]
@@ -70,7 +73,7 @@ class MarkedFormat(Format):
     marks: tuple[str, ...]
 
     def sees(self, view: FileView) -> bool:
-        """Tell whether the names that a file begins with fit any of the marks."""
+        """Look at the names that a file begins with."""
         return self.marked_by(roles.of_names(view.names))
 
     def marked_by(self, has: set[str]) -> bool:
@@ -85,9 +88,9 @@ class MarkedFormat(Format):
 class TableFormat(MarkedFormat):
     """A table of ours.
 
-    ``prepare`` changes a table before it is read, and notes what it did. In a table ``of_scores``
-    any other column is a score or a system, so names that are not ours are guessed and doubted
-    first; in one that is ``numbered`` the segment is.
+    ``prepare`` changes a table before it is read. In a table ``of_scores`` any other column is a
+    score or a system, so names that are not ours are guessed and doubted first; in one that is
+    ``numbered`` the segment is.
     """
 
     read: Callable[[RawTable], Any]
@@ -102,13 +105,10 @@ class TableFormat(MarkedFormat):
 
 @dataclass(frozen=True, kw_only=True)
 class Foreign(Format):
-    """What another tool writes, which is turned into a table of ours before it is read.
+    """What another tool writes: it is turned into a table of ours, of the format it ``becomes``.
 
-    The table has our names of columns (``system``, ``segment``, ``task``, ``epoch``, ...), and the
-    format that it ``becomes`` reads it: all that is said of tables (which rows, which columns)
-    holds for it, too. In a folder it is looked for in files whose names match ``files``, and
-    several files of the format are one table, which ``settle`` looks through first: what the rows
-    of one file do to those of another is decided there.
+    In a folder it is looked for in files whose names match ``files``. Several files of the format
+    are one table, and ``settle`` decides what the rows of one file do to those of another.
     """
 
     becomes: TableFormat

@@ -80,10 +80,15 @@ def _of_mapping(value: Mapping[str, Any]) -> RawTable:
             if index is not None and labels != index:
                 raise UsageError(f"'{name}' has another index than the columns before it")
             index = labels
-        columns[name] = [None if _is_missing(v) else v for v in np.asarray(column).tolist()]
+        columns[name] = _cells(np.asarray(column))
     if index is not None and "segment" not in columns:
         columns = {"segment": [str(label) for label in index], **columns}
     return tables.of_lists(columns, PLACE)
+
+
+def _cells(column: Any) -> list[Any]:
+    """Give the cells of an array or an index, None for whatever a library calls missing."""
+    return [None if _is_missing(cell) else cell for cell in column.tolist()]
 
 
 def read(value: Any) -> RawTable:
@@ -117,7 +122,7 @@ def read(value: Any) -> RawTable:
         if column.dtype.is_float() and not stays_text(name):
             columns[name] = column.cast(nw.Float64).to_numpy().astype(np.float64)
         else:
-            columns[name] = [None if _is_missing(v) else v for v in column.to_list()]
+            columns[name] = [None if _is_missing(cell) else cell for cell in column.to_list()]
     moved = (
         index is not None
         and list(index.names) == [None]
@@ -130,15 +135,10 @@ def read(value: Any) -> RawTable:
 def _check_names(names: Iterable[Any]) -> None:
     """Refuse names of columns that are no texts: numbers, or several levels of names."""
     for name in names:
-        if isinstance(name, tuple):
-            raise UsageError(
-                f"{PLACE}: a column is named {name!r}, in several levels; give each column one "
-                "name (df.columns = [...])"
-            )
         if not isinstance(name, str):
             raise UsageError(
-                f"{PLACE}: a column is named {name!r}, expected a text: system, segment, a score "
-                "or, in a wide table, a system"
+                f"{PLACE}: a column is named {name!r}, expected a text and no levels: system, "
+                "segment, a score or, in a wide table, a system (df.columns = [...] renames them)"
             )
 
 
@@ -154,8 +154,7 @@ def _index_columns(index: Any) -> dict[str, Any]:
     if None in names:
         raise UsageError(f"{PLACE}: a level of the index has no name; reset_index() makes columns")
     _check_names(names)
-    levels = ((name, index.get_level_values(k)) for k, name in enumerate(names))
-    return {name: [None if _is_missing(v) else v for v in level.tolist()] for name, level in levels}
+    return {name: _cells(index.get_level_values(k)) for k, name in enumerate(names)}
 
 
 def _is_missing(value: object) -> bool:

@@ -136,16 +136,22 @@ def read(sources: Sequence[Source], options: LoadOptions | None = None) -> Input
         columns=options.columns,
         form=options.format,
     )
-    parts = tuple(_of_pair(part, lp) for part in read_all(sources, reading))
+    parts = read_all(sources, reading)
+    for k, part in enumerate(parts):
+        unnamed = isinstance(part.value, EntityAnnotations) and part.value.language_pair is None
+        if lp is not None and unnamed:  # annotations get the pair that was named for them
+            parts[k] = replace(part, value=replace(part.value, language_pair=lp))
     check_columns(parts, reading)
-    return Inputs(parts, options, reading)
+    return Inputs(tuple(parts), options, reading)
 
 
 def _joined(inputs: Inputs) -> EvalSet:
     """Join sets, and settle what the user said of them."""
     options, lp = inputs.options, inputs.reading.lp
     sets: list[EvalSet] = [part.value for part in inputs.parts]
-    _need_more_than_segments(inputs.parts)
+    if all(part.form == WIDE.name and not part.value.systems for part in inputs.parts):
+        path = inputs.parts[0].files[0].path if inputs.parts[0].files else frames.PLACE
+        raise InputError(f"{path}: no column holds the scores of a system")
     joined = replace(join(sets), neighbours=_neighbours(sets)).with_human(options.human)
     joined = _settle(joined, options)
     if lp is not None and joined.language_pair not in (None, lp):
@@ -159,21 +165,6 @@ def _joined(inputs: Inputs) -> EvalSet:
     read_with = tuple((name, str(value)) for name, value in differing.items())
     files_read = tuple(replace(file, chosen=(*file.chosen, *read_with)) for file in joined.inputs)
     return replace(joined, inputs=files_read)
-
-
-def _of_pair(read: Read, lp: str | None) -> Read:
-    """Give annotations that do not name their language pair the one that was named for them."""
-    value = read.value
-    if lp is None or not isinstance(value, EntityAnnotations) or value.language_pair is not None:
-        return read
-    return replace(read, value=replace(value, language_pair=lp))
-
-
-def _need_more_than_segments(parts: Sequence[Read]) -> None:
-    """Refuse tables that describe segments where nothing else is named."""
-    if parts and all(part.form == WIDE.name and not part.value.systems for part in parts):
-        path = parts[0].files[0].path if parts[0].files else frames.PLACE
-        raise InputError(f"{path}: no column holds the scores of a system")
 
 
 def check_columns(parts: Sequence[Read], reading: Reading) -> None:
@@ -204,31 +195,14 @@ def column_values(*sources: Source, column: str) -> list[str]:
     """List the values of a column that splits tables into several sets, in their order.
 
     Folders and native files hold one set and have no such column.
-
-    Examples
-    --------
-    >>> import polars
-    >>> rows = {"system": ["A", "A"], "segment": [1, 1], "year": ["08", "09"], "x": [1.0, 2.0]}
-    >>> column_values(polars.DataFrame(rows), column="year")
-    ['08', '09']
     """
-    values: dict[str, None] = {}
-    for table in _tables_with(sources, column):
-        values |= dict.fromkeys(table.labels(column))
-    return list(values)
+    tables = _tables_with(sources, column)
+    return list(dict.fromkeys(value for table in tables for value in table.labels(column)))
 
 
 @kept()
 def systems_by(*sources: Source, column: str) -> dict[str, str] | None:
-    """Give the value of a column that each system has, None if a system has several.
-
-    Examples
-    --------
-    >>> import polars
-    >>> rows = {"system": ["A", "B"], "campaign": ["x", "y"], "m": [1.0, 2.0]}
-    >>> systems_by(polars.DataFrame(rows), column="campaign")
-    {'A': 'x', 'B': 'y'}
-    """
+    """Give the value of a column that each system has, None if a system has several."""
     values: dict[str, str] = {}
     for table in _tables_with(sources, column):
         if roles.SYSTEM[0] not in table:
@@ -243,28 +217,25 @@ def _tables_with(sources: Sequence[Source], column: str) -> list[RawTable]:
     """Read the tables that have a column; an error if none has."""
     reading = Reading(((column, ""),))
     tables: list[RawTable] = []
-    columns: set[str] = set()
     for source in sources:
         if isinstance(source, EvalSet):
             continue
         if not isinstance(source, (str, Path)):
-            table = frames.read(source)
-        else:
-            path = Path(source)
-            if files.is_folder(path):
-                continue
-            form = registry.of_file(FileView(path))
-            if isinstance(form, ForeignFormat):
-                table = form.unfold(FileView(path))
-            elif isinstance(form, SetFormat) and not form.columns:
-                continue
-            else:
-                table = reading.table(path)
-        columns |= set(table.columns)
-        tables += [table] if column in table else []
-    if not tables:
+            tables.append(frames.read(source))
+            continue
+        view = FileView(Path(source))
+        if files.is_folder(view.path):
+            continue
+        form = registry.of_file(view)
+        if isinstance(form, ForeignFormat):
+            tables.append(form.unfold(view))
+        elif not isinstance(form, SetFormat) or form.columns:
+            tables.append(reading.table(view.path))
+    fitting = [table for table in tables if column in table]
+    if not fitting:
+        columns = {name for table in tables for name in table.columns}
         raise UsageError(f"no input has a column '{column}'; {hint(column, columns)}")
-    return tables
+    return fitting
 
 
 def _neighbours(sets: Sequence[EvalSet]) -> dict[str, frozenset[str]]:

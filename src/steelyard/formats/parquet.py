@@ -20,46 +20,38 @@ _NUMBERS = (*_WHOLE, *(f"U{kind}" for kind in _WHOLE), "FLOAT", "DOUBLE")
 _EXACT = 2**53
 _PLAIN = ", hive_partitioning=false)"
 _NAMES = "steelyard.columns"
-_COLUMNS = 500  # of numbers that one query reads
-_CELLS = 1 << 24  # ... and cells
 
 
 def read_columns(
     path: Path, *, is_text: Callable[[str], bool] = lambda _: False
 ) -> tuple[dict[str, Sequence[Any] | Floats], int]:
     """Read all columns: numbers as float64 (unless ``is_text``), the rest as they are."""
-    columns: dict[str, Sequence[Any] | Floats] = {}
     with opened(path) as (connection, source):
         described = connection.execute(f"DESCRIBE SELECT * FROM {source}").fetchall()
         names = column_names(connection, source, [name for name, *_ in described], path)
-        numbers = {}
+        columns: dict[str, Sequence[Any] | Floats] = {name: [] for name in names}  # in their order
+        numbers, others = {}, {}
         for name, (shown_as, kind, *_) in zip(names, described, strict=True):
             column = duck.quote(shown_as)
-            number = is_number(kind)
-            columns[name] = []  # in the order of the file
-            if number and not is_text(name):
-                numbers[name] = column, kind
+            if not is_number(kind):
+                others[name] = column
+            elif is_text(name):
+                others[name] = f"CAST({column} AS VARCHAR)"
             else:
-                shown = f"CAST({column} AS VARCHAR)" if number else column
-                rows = connection.execute(f"SELECT {shown} FROM {source}").fetchall()
-                columns[name] = [row[0] for row in rows]
-        # Every query goes through the whole footer, so one column at a time would be quadratic.
-        step = max(1, min(_COLUMNS, _CELLS // max(1, n_rows(connection, source))))
-        for start in range(0, len(numbers), step):
-            some = dict(list(numbers.items())[start : start + step])
-            columns |= _numbers(connection, source, some, path)
+                numbers[name] = column, kind
+        if others:
+            rows = connection.execute(
+                f"SELECT {', '.join(others.values())} FROM {source}"
+            ).fetchall()
+            columns |= zip(others, map(list, zip(*rows, strict=True)), strict=bool(rows))
+        if numbers:
+            columns |= _numbers(connection, source, numbers, path)
     return columns, len(next(iter(columns.values()), []))
 
 
 def is_number(kind: str) -> bool:
     """Tell whether a type of DuckDB's is one of numbers."""
     return kind in _NUMBERS or (kind.startswith("DECIMAL") and not kind.endswith("]"))
-
-
-def n_rows(connection: Any, source: str) -> int:
-    """Give the number of rows that the footer names."""
-    facts = _described(source, "parquet_file_metadata")
-    return int(connection.execute(f"SELECT num_rows FROM {facts}").fetchone()[0])
 
 
 def _described(source: str, function: str) -> str:
@@ -104,11 +96,7 @@ def _numbers(
         f"CAST({column} AS DOUBLE) AS x{k}" for k, (column, _) in enumerate(columns.values())
     )
     cells = connection.execute(f"SELECT {casts} FROM {source}").fetchnumpy()
-    return {name: _filled(cells[f"x{k}"]) for k, name in enumerate(columns)}
-
-
-def _filled(cells: Any) -> Floats:
-    return np.where(np.ma.getmaskarray(cells), np.nan, np.ma.getdata(cells)).astype(np.float64)
+    return {name: np.ma.filled(cells[f"x{k}"], np.nan) for k, name in enumerate(columns)}
 
 
 def read_footer(path: Path, key: str) -> str | None:
@@ -142,12 +130,12 @@ def write_columns(path: Path, columns: Mapping[str, Any], footer: Mapping[str, s
         footer = {**footer, _NAMES: dumps(names, indent=None)}
     # Row groups, and so the bytes, must not depend on threads.
     with duck.connect(threads=1) as connection, files.replacing(path) as temporary:
-        arrays = {f"c{i}": _writable(columns[name]) for i, name in enumerate(names)}
-        chosen = ", ".join(
-            (f"nullif(c{i}, 'NaN'::DOUBLE)" if _is_number(columns[name]) else f"c{i}")
-            + f" AS {duck.quote(shown[i])}"
-            for i, name in enumerate(names)
-        )
+        arrays, chosen = {}, []
+        for i, column in enumerate(columns.values()):
+            number = _is_number(column)
+            arrays[f"c{i}"] = column if number else np.array(list(column), dtype=object)
+            cells = f"nullif(c{i}, 'NaN'::DOUBLE)" if number else f"c{i}"
+            chosen.append(f"{cells} AS {duck.quote(shown[i])}")
         connection.register("arrays", arrays)
         pairs = ", ".join(f"{duck.quote(k)}: {duck.literal(v)}" for k, v in footer.items())
         # DuckDB 1.2 refuses metadata without entries.
@@ -155,7 +143,9 @@ def write_columns(path: Path, columns: Mapping[str, Any], footer: Mapping[str, s
         options = f"FORMAT parquet, COMPRESSION zstd, USE_TMP_FILE false{metadata}"
         target = duck.literal(str(temporary))
         try:
-            connection.execute(f"COPY (SELECT {chosen} FROM arrays) TO {target} ({options})")
+            connection.execute(
+                f"COPY (SELECT {', '.join(chosen)} FROM arrays) TO {target} ({options})"
+            )
         except duckdb.OutOfMemoryException as error:
             raise OutOfMemoryError.at(path) from error
         except duckdb.Error as error:
@@ -173,10 +163,6 @@ def _check_texts(path: Path, columns: Mapping[str, Any]) -> None:
 
 def _is_number(column: Any) -> bool:
     return isinstance(column, np.ndarray) and column.dtype.kind == "f"
-
-
-def _writable(column: Any) -> Any:
-    return column if _is_number(column) else np.array(list(column), dtype=object)
 
 
 @contextmanager

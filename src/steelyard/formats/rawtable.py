@@ -73,9 +73,8 @@ class RawTable:
 
     def fail(self, message: str, row: int | None = None) -> NoReturn:
         """Raise an InputError at a row."""
-        if row is None:
-            raise InputError(message, path=self.path)
-        raise InputError(message, path=self._file(row), line=self.line(row))
+        path, line = (self.path, None) if row is None else (self._file(row), self.line(row))
+        raise InputError(message, path=path, line=line)
 
     def _file(self, row: int) -> Path:
         in_file = int(row if self.rows is None else self.rows[row])
@@ -99,34 +98,37 @@ class RawTable:
         """Say that what a row holds stands elsewhere already, and what to do about it."""
         if self._file(row) == self._file(again):
             return f"stand on line {self.line(row)} already (where={{COL: VALUE}} selects rows)"
-        return (
-            f'stand {self.place_of(row)} already (columns={{"system": "file"}} keeps files apart)'
-        )
+        advice = 'columns={"system": "file"} keeps files apart'
+        return f"stand {self.place_of(row)} already ({advice})"
 
     def named(self, column: str) -> str:
         """Give the column as messages call it: by the name that it has in the file."""
         name = self.given.get(column, column)
         return name if re.fullmatch("columns? [0-9, ]+", name) else f"column '{name}'"
 
+    def cells(self, column: str) -> Sequence[Any]:
+        """Give the cells of a column as Python values."""
+        values = self.columns[column]
+        return values.tolist() if isinstance(values, np.ndarray) else values
+
     def labels(self, column: str) -> list[str]:
         """Read a column of names: text as it stands, whole numbers as digits; none is blank."""
-        cells = self.columns[column]
-        values = cells.tolist() if isinstance(cells, np.ndarray) else cells
-        names = [cell if type(cell) is str else label(cell) for cell in values]
+        cells = self.cells(column)
+        plain = set(map(type, cells)) == {str}
+        names = list(cells) if plain else [label(cell) for cell in cells]
         blank = {name for name in set(names) if name is None or not name.strip()}
         if blank:
             row = next(row for row, name in enumerate(names) if name in blank)
-            cell = values[row]
-            state = "is empty" if missing(cell) or names[row] == "" else f"holds {brief(cell)}"
+            empty = missing(cells[row]) or names[row] == ""
+            state = "is empty" if empty else f"holds {brief(cells[row])}"
             self.fail(f"{self.named(column)} {state}, expected a name", row)
         return names  # type: ignore[return-value]
 
     def texts(self, column: str) -> list[str | None]:
         """Read a column of texts; an absent value is None, an empty text stays empty."""
-        cells = self.columns[column]
-        values = cells.tolist() if isinstance(cells, np.ndarray) else cells
-        texts = [cell if type(cell) is str or cell is None else label(cell) for cell in values]
-        for row, (text, cell) in enumerate(zip(texts, values, strict=True)):
+        cells = self.cells(column)
+        texts = [cell if type(cell) is str or cell is None else label(cell) for cell in cells]
+        for row, (text, cell) in enumerate(zip(texts, cells, strict=True)):
             if text is None and not missing(cell):
                 self.fail(f"{self.named(column)}: expected text, found {brief(cell)}", row)
         return [text or None for text in texts] if self.blank_is_missing else texts
@@ -143,19 +145,16 @@ class RawTable:
         Parquet or a frame holds exactly and a double can't.
         """
         cells = self.columns[column]
-        if isinstance(cells, np.ndarray):
-            values = cells
-        else:
-            fast = fast_numbers(cells)
-            skip = f" ({skipping(column)} skips the column)" if optional else ""
-            values = self._careful_numbers(column, cells, hint, skip) if fast is None else fast
+        fast = cells if isinstance(cells, np.ndarray) else fast_numbers(cells)
+        skip = f" ({skipping(column)} skips the column)" if optional else ""
+        values = self._careful_numbers(column, hint, skip) if fast is None else fast
         for row in np.flatnonzero(np.isinf(values))[:1]:
             self.fail(f"{self.named(column)}: infinite score, expected a finite number", row)
         return values
 
-    def _careful_numbers(self, column: str, cells: Sequence[Any], hint: str, skip: str) -> Floats:
-        values = np.empty(len(cells))
-        for row, cell in enumerate(cells):
+    def _careful_numbers(self, column: str, hint: str, skip: str) -> Floats:
+        values = np.empty(self.n_rows)
+        for row, cell in enumerate(self.columns[column]):
             number = parse_number(cell)
             if number is None:
                 whole = isinstance(cell, int) and not isinstance(cell, bool)
@@ -190,15 +189,6 @@ class RawTable:
         return replace(self, columns=kept)
 
 
-def from_rows(
-    path: Path, rows: Sequence[Mapping[str, Any]], line_of: Callable[[int], int], **about: Any
-) -> RawTable:
-    """Make a table of rows that were found one by one."""
-    names = dict.fromkeys(name for row in rows for name in row)
-    columns = {name: [row.get(name) for row in rows] for name in names}
-    return RawTable(path, columns, len(rows), line_of, blank_is_missing=False, **about)
-
-
 def stacked(parts: Sequence[RawTable]) -> RawTable:
     """Put tables of several files under each other; a column that one lacks is empty there."""
     if len(parts) == 1:
@@ -227,12 +217,10 @@ def stacked(parts: Sequence[RawTable]) -> RawTable:
 def _agreed(parts: Sequence[RawTable]) -> dict[str, Stated]:
     """Give what parts say of scores; a direction only where they do not contradict each other."""
     facts: dict[str, Stated] = {}
-    ways: dict[str, set[bool | None]] = {}
-    for name, fact in (pair for part in parts for pair in part.facts.items()):
-        ways.setdefault(name, set()).add(fact.higher_is_better)
-        stated = ways[name] - {None}
-        way = next(iter(stated)) if len(stated) == 1 else None
-        facts[name] = fact._replace(higher_is_better=way)
+    for name in dict.fromkeys(name for part in parts for name in part.facts):
+        stated = [part.facts[name] for part in parts if name in part.facts]
+        ways = {fact.higher_is_better for fact in stated} - {None}
+        facts[name] = stated[-1]._replace(higher_is_better=ways.pop() if len(ways) == 1 else None)
     return facts
 
 

@@ -13,8 +13,6 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
-import numpy as np
-
 from steelyard.core.errors import UsageError
 from steelyard.core.provenance import InputFile
 from steelyard.core.text import listed, plural
@@ -36,7 +34,7 @@ from steelyard.formats.format import (
 )
 from steelyard.formats.judged import sheets
 from steelyard.formats.rawtable import RawTable, stacked
-from steelyard.formats.scoretables import LONG, WIDE
+from steelyard.formats.scoretables import LONG, SYSTEM_TABLE, WIDE
 from steelyard.formats.view import FileView
 
 _FILE_ROLES = ("task", "epoch")  # that files can have by columns={"task": "file"}
@@ -112,25 +110,18 @@ class Read:
     by_file: bool = False  # no column named the system: each file is one
 
 
-@dataclass(frozen=True)
-class _Unfolded:
-    """A table made of a foreign file, which waits for other files of its format."""
+@dataclass(frozen=True, eq=False)
+class _Opened:
+    """A table whose columns have their roles, or one made of a foreign file: it waits for others.
 
-    form: Foreign
-    table: RawTable
-    columns: frozenset[str]
-    file: Path | None
+    Files of one foreign format, and files of one system each, are read together.
+    """
 
-
-@dataclass(frozen=True)
-class _Decided:
-    """A table whose columns have their roles, and the format that they make it."""
-
-    form: TableFormat
+    form: TableFormat | Foreign
     table: RawTable
     columns: frozenset[str]  # of the file
     reading: Reading
-    sure: bool  # the user named the format
+    sure: bool = False  # the user named the format
 
     @property
     def is_one_system(self) -> bool:
@@ -138,12 +129,9 @@ class _Decided:
         systems = self.reading.named.systems
         if self.form is not WIDE or (systems and systems <= set(self.table.columns)):
             return False
-        if roles.holds_objects(self.table) or roles.are_battles(self.table):
+        if roles.nested_columns(self.table, dict) or roles.are_battles(self.table):
             return False
         return bool(roles.measured(self.table))
-
-
-_Part = Read | _Unfolded | _Decided
 
 
 def read_all(sources: Sequence[Any], reading: Reading | None = None) -> list[Read]:
@@ -152,27 +140,24 @@ def read_all(sources: Sequence[Any], reading: Reading | None = None) -> list[Rea
     plain = replace(reading, form=None)
     # Beside files of the format that is named, others are what they look like.
     claimed = [len(sources) == 1 or _claims(source, reading) for source in sources]
-    parts: list[_Part] = []
+    parts: list[Read | _Opened] = []
     for source, claims in zip(sources, claimed, strict=True):
         parts += _opened(source, reading if claims or not any(claimed) else plain)
-    decided = [part for part in parts if isinstance(part, _Decided)]
-    role, stacked_files = _files_with_role(decided, reading)
-    taken = {id(part) for part in stacked_files}
-    by_file = _by_file([part for part in decided if id(part) not in taken])
-    taken |= {id(part) for part in by_file}
-    families: dict[str, list[_Unfolded]] = {}
-    for part in parts:
-        if isinstance(part, _Unfolded):
-            families.setdefault(part.form.name, []).append(part)
+    opened = [part for part in parts if isinstance(part, _Opened)]
+    ours = [part for part in opened if not isinstance(part.form, Foreign)]
+    role, stacked_files = _files_with_role(ours, reading)
+    by_file = _by_file([part for part in ours if part not in stacked_files])
+    families: set[str] = set()
     reads: list[Read] = []
     for part in parts:
         if isinstance(part, Read):
             reads.append(part)
-        elif isinstance(part, _Unfolded):  # where the first of its family stands
-            family = families.pop(part.form.name, None)
-            reads += [] if family is None else [_read_family(family, reading)]
-        elif id(part) not in taken:
-            reads.append(_read_decided(part))
+        elif isinstance(part.form, Foreign) and part.form.name not in families:
+            families.add(part.form.name)
+            family = [other for other in opened if other.form.name == part.form.name]
+            reads.append(_read_family(part.form, family, reading))
+        elif part in ours and part not in (*stacked_files, *by_file):
+            reads.append(_read_table(part))
     if stacked_files:
         reads.append(_read_stacked(stacked_files, role))
     if by_file:
@@ -205,7 +190,7 @@ def read_any(source: Any, reading: Reading | None = None) -> tuple[str, Any, set
 # One look at an input.
 
 
-def _opened(source: Any, reading: Reading) -> list[_Part]:
+def _opened(source: Any, reading: Reading) -> list[Read | _Opened]:
     """Recognise an input, and read it as far as that does not depend on others."""
     form = None if reading.form is None else registry.named(reading.form)
     if isinstance(source, EvalSet):
@@ -231,7 +216,7 @@ def _opened(source: Any, reading: Reading) -> list[_Part]:
     return [_of_table(reading.table(view.path), form, reading)]
 
 
-def _of_folder(view: FileView, form: Format | None, reading: Reading) -> list[_Part]:
+def _of_folder(view: FileView, form: Format | None, reading: Reading) -> list[Read | _Opened]:
     """Read the logs of a folder, or the tables in it; parts of one table are put together."""
     logs = registry.logs_in(view.path, form)
     paths = [] if logs or form is not None else registry.tables_in(view.path)
@@ -257,6 +242,13 @@ def _claims(source: Any, reading: Reading) -> bool:
     return not form.folder and not other and form.sees(view)
 
 
+def _unfolded(form: Foreign, view: FileView, reading: Reading) -> _Opened:
+    if not isinstance(form, ForeignFormat):
+        return _of_table(reading.table(view.path), form, reading)
+    table = reading.located(form.unfold(view))
+    return _Opened(form, table, frozenset(table.columns), reading)
+
+
 def _read_set(form: SetFormat, view: FileView, reading: Reading) -> Read:
     value = form.read(view, reading.lp, reading.where)
     if form.folder:  # its reader says itself which files it used
@@ -266,15 +258,16 @@ def _read_set(form: SetFormat, view: FileView, reading: Reading) -> Read:
     return Read(form.name, value, form.columns, inputs)
 
 
-def _of_table(table: RawTable, form: Format | None, reading: Reading) -> _Unfolded | _Decided:
+def _of_table(table: RawTable, form: Format | None, reading: Reading) -> _Opened:
     """Name the columns of a table and decide what it is: another tool's, or one of ours."""
     narrowed = reading.narrow(table)
     claimed = registry.claimed_by(narrowed) if form is None else form
     if isinstance(claimed, ForeignTable):
-        return _of_foreign_table(claimed, table, reading, narrowed)
-    sure = form is not None
-    roled = narrowed if sure else reading.rated(narrowed)
-    chosen = form or (claimed if roled is narrowed else registry.claimed_by(roled))
+        unfolded = reading.located(claimed.unfold(narrowed))
+        present = frozenset((*table.columns, *unfolded.columns))
+        return _Opened(claimed, unfolded, present, reading)
+    roled = narrowed if form else reading.rated(narrowed)
+    chosen = claimed if form or roled is narrowed else registry.claimed_by(roled)
     chosen = chosen or registry.refuse_table(roled)
     assert isinstance(chosen, TableFormat)
     if chosen.of_scores:
@@ -284,51 +277,30 @@ def _of_table(table: RawTable, form: Format | None, reading: Reading) -> _Unfold
             chosen, roled = again, settled  # raw judgements go by our names only
     elif chosen.numbered:
         roled = roles.numbered(roled)
-    return _Decided(chosen, roled, frozenset(table.columns), reading, sure)
+    return _Opened(chosen, roled, frozenset(table.columns), reading, form is not None)
 
 
-def _read_decided(part: _Decided) -> Read:
-    form, table, reading = part.form, part.table, part.reading
+def _read_table(part: _Opened) -> Read:
+    form, table = part.form, part.table
+    assert isinstance(form, TableFormat)
+    if form in (LONG, SYSTEM_TABLE) and not form.recognise(table):  # the user named the format
+        registry.refuse_table(table)
     if form.of_scores:
         wide = not part.sure and roles.SYSTEM[0] not in table
         if wide and roles.are_battles(table):
             registry.refuse_table(table)
-        classified = roles.classified(table, reading.named)
+        classified = roles.classified(table, part.reading.named)
         described = not set(classified.columns).isdisjoint((*roles.DOCUMENT, *roles.DOMAIN))
         nothing = not described and not roles.score_names(classified)
-        if wide and (nothing or roles.holds_objects(table)):
+        if wide and (nothing or roles.nested_columns(table, dict)):
             registry.refuse_table(table)
         table = classified
-    prepared = form.prepare(table)
-    if reading.inspect is not None:
-        reading.inspect(form, prepared)
     paths = list(dict.fromkeys(table.files()))
-    return _finished(form, form.read(prepared), (table, prepared), part.columns, paths)
+    return _finished(form.name, form, table, part.columns, paths, part.reading)
 
 
-# Files of other tools.
-
-
-def _unfolded(form: Foreign, view: FileView, reading: Reading) -> _Unfolded:
-    if isinstance(form, ForeignFormat):
-        table = reading.located(form.unfold(view))
-        return _Unfolded(form, table, frozenset(table.columns), view.path)
-    assert isinstance(form, ForeignTable)
-    raw = reading.table(view.path)
-    return _of_foreign_table(form, raw, reading, reading.narrow(raw))
-
-
-def _of_foreign_table(
-    form: ForeignTable, raw: RawTable, reading: Reading, narrowed: RawTable
-) -> _Unfolded:
-    table = reading.located(form.unfold(narrowed))
-    path = next(iter(raw.files()), None)
-    return _Unfolded(form, table, frozenset((*raw.columns, *table.columns)), path)
-
-
-def _read_family(parts: Sequence[_Unfolded], reading: Reading) -> Read:
+def _read_family(form: Foreign, parts: Sequence[_Opened], reading: Reading) -> Read:
     """Read what several files of a foreign format hold together."""
-    form = parts[0].form
     before = stacked([part.table for part in parts])
     whole = form.settle(before)
     present = frozenset(name for part in parts for name in part.columns)
@@ -344,35 +316,35 @@ def _read_family(parts: Sequence[_Unfolded], reading: Reading) -> Read:
             whole.fail(message)
     # Columns of rows only that were not selected.
     emptied = [n for n in narrowed.columns if n in whole and narrowed.blank(n) > whole.blank(n)]
-    unprepared = narrowed.without(emptied)
-    table = form.becomes.prepare(unprepared)
-    if reading.inspect is not None:
-        reading.inspect(form.becomes, table)
-    value = form.becomes.read(table)
-    paths = [part.file for part in parts if part.file is not None]
-    called = frozenset(pair for part in parts for pair in part.table.given.items())
-    return replace(_finished(form, value, (unprepared, table), present, paths), called=called)
+    table = narrowed.without(emptied)
+    paths = [path for part in parts for path in part.table.files()[:1]]
+    read = _finished(form.name, form.becomes, table, present, paths, reading)
+    return replace(read, called=frozenset(c for part in parts for c in part.table.given.items()))
 
 
 def _finished(
-    form: Format,
-    value: Any,
-    both: tuple[RawTable, RawTable],
+    name: str,
+    form: TableFormat,
+    table: RawTable,
     columns: frozenset[str],
     paths: Sequence[Path],
+    reading: Reading,
 ) -> Read:
-    """Put together what was read, given the table before and after it was prepared."""
-    unprepared, prepared = both
+    """Prepare a table, read it, and put together what is known of it."""
+    prepared = form.prepare(table)
+    if reading.inspect is not None:
+        reading.inspect(form, prepared)
+    value = form.read(prepared)
     judged = not isinstance(value, EvalSet)
-    before = roles.described(unprepared, judged=judged)
-    folded = [pair for pair in before if pair[0] in ("task", "epoch")]  # which preparing takes out
+    before = roles.described(table, judged=judged)
+    folded = [pair for pair in before if pair[0] in _FILE_ROLES]  # which preparing takes out
     after = [pair for pair in roles.described(prepared, judged=judged) if pair not in folded]
     chosen = (*after[:2], *folded, *after[2:])
-    inputs = tuple(InputFile(str(p), form.name, files.sha256(p), chosen) for p in paths)
+    inputs = tuple(InputFile(str(p), name, files.sha256(p), chosen) for p in paths)
     if isinstance(value, EvalSet):
         value = replace(value, notes=(*value.notes, *prepared.notes), inputs=inputs or value.inputs)
-        return Read(form.name, value, columns, inputs)
-    return Read(form.name, value, columns, inputs, (*prepared.notes, *_notes_of(value)))
+        return Read(name, value, columns, inputs)
+    return Read(name, value, columns, inputs, (*prepared.notes, *_notes_of(value)))
 
 
 def _notes_of(value: Any) -> tuple[str, ...]:
@@ -383,7 +355,7 @@ def _notes_of(value: Any) -> tuple[str, ...]:
 # A file for each task or run.
 
 
-def _files_with_role(parts: Sequence[_Decided], reading: Reading) -> tuple[str, list[_Decided]]:
+def _files_with_role(parts: Sequence[_Opened], reading: Reading) -> tuple[str, list[_Opened]]:
     """Give the role that files have, and the long tables of the same systems and scores with it.
 
     Files are tasks where these number their items apart, and parts of one table where their names
@@ -396,30 +368,28 @@ def _files_with_role(parts: Sequence[_Decided], reading: Reading) -> tuple[str, 
     if len(long) < 2 or asked:
         return asked[0] if asked else "", long if len(long) > 1 else []
     described = any(name in table for table in tables for name in (*roles.TASK, *roles.EPOCH))
-    scores = [set(roles.measured(table)) for table in tables]
-    if described or not scores[0] or any(names != scores[0] for names in scores):
-        return "", []
-    systems = [set(table.labels(roles.SYSTEM[0])) for table in tables]
-    if any(names != systems[0] for names in systems):
+    scores = {frozenset(roles.measured(table)) for table in tables}
+    systems = [table.labels(roles.SYSTEM[0]) for table in tables]
+    alike = len(scores) == len(set(map(frozenset, systems))) == 1 and scores != {frozenset()}
+    if described or not alike:
         return "", []
     items = [table.labels(roles.segment_column(table) or "") for table in tables]
     ids = [set(labels) for labels in items]
     if sum(map(len, ids)) == len(set().union(*ids)):
         paths = [path for table in tables for path in table.files()]
         return "" if registry.are_parts(paths) else "task", long
-    cells: dict[tuple[str, str], tuple[RawTable, tuple[float, ...]]] = {}
-    for table, labels in zip(tables, items, strict=True):
-        values = np.transpose([roles.values(table, name) for name in sorted(scores[0])]).tolist()
-        keys = zip(table.labels(roles.SYSTEM[0]), labels, strict=True)
-        for key, row in zip(keys, values, strict=True):
-            other, others = cells.setdefault(key, (table, row))
+    seen: dict[tuple[str, str], tuple[RawTable, tuple[float, ...]]] = {}
+    for table, *names in zip(tables, systems, items, strict=True):
+        values = zip(*(roles.values(table, name) for name in sorted(*scores)), strict=True)
+        for system, item, row in zip(*names, values, strict=True):
+            other, others = seen.setdefault((system, item), (table, row))
             differ = any(abs(a - b) > 0 for a, b in zip(row, others, strict=True))  # never of NaN
             if differ and other is not table:
                 if _count_apart(ids):
                     return "task", long
                 raise UsageError(
-                    f"{other.place} and {table.place} have different scores of system '{key[0]}' "
-                    f'and segment \'{key[1]}\': columns={{"task": "file"}} if each file is a '
+                    f"{other.place} and {table.place} have different scores of system '{system}' "
+                    f'and segment \'{item}\': columns={{"task": "file"}} if each file is a '
                     'task, columns={"epoch": "file"} if they are repeated runs'
                 )
     return "", []
@@ -434,37 +404,36 @@ def _count_apart(ids: Sequence[set[str]]) -> bool:
     return counted and len({len(labels) for labels in ids}) == len(ids)
 
 
-def _read_stacked(parts: Sequence[_Decided], role: str) -> Read:
+def _read_stacked(parts: Sequence[_Opened], role: str) -> Read:
     """Read long tables under each other; their files are tasks or runs, if they have a ``role``."""
     names = _names_of([part.table for part in parts])
     tables = []
     for part, name in zip(parts, names, strict=True):
         column = {role: [name] * part.table.n_rows} if role else {}
-        in_file = {**part.table.given, role: "file"}
         columns = {**part.table.columns, **column}
-        tables.append(replace(part.table, columns=columns, given=in_file))
+        given = {**part.table.given, role: "file"}
+        tables.append(replace(part.table, columns=columns, given=given))
     whole = stacked(tables)
     if role == "task":
         whole = whole.noted(f"each file is a task: {listed(names, 8)}")
     columns_read = frozenset(("file",)).union(*(part.columns for part in parts))
-    return _read_decided(replace(parts[0], table=whole, columns=columns_read))
+    return _read_table(replace(parts[0], table=whole, columns=columns_read))
 
 
 # A file for each system.
 
 
-def _by_file(parts: Sequence[_Decided]) -> list[_Decided]:
+def _by_file(parts: Sequence[_Opened]) -> list[_Opened]:
     """Give the tables of which each file is a system: they share scores, or hold measures."""
     single = [part for part in parts if part.is_one_system]
     if len(single) > 1 and _shared([part.table for part in single]):
         return single
-    scores = parts[0].reading.named.scores if parts else frozenset()
-    measured = [(part, roles.measured(part.table)) for part in single]
-    return [
-        part
-        for part, names in measured
-        if roles.are_measures(names) or not scores.isdisjoint(names)
-    ]
+
+    def measures(part: _Opened) -> bool:
+        names = roles.measured(part.table)
+        return roles.are_measures(names) or not part.reading.named.scores.isdisjoint(names)
+
+    return [part for part in single if measures(part)]
 
 
 def _shared(parts: Sequence[RawTable]) -> list[str]:
@@ -484,10 +453,9 @@ def _read_by_file(parts: Sequence[RawTable], others: Sequence[Read], reading: Re
         in_file = {**part.given, roles.SYSTEM[0]: "the file"}
         rows.append(replace(part, columns=columns, given=in_file))
     whole = stacked(rows).noted(*note)
-    decided = _of_table(whole, None, replace(reading, where=(), ignore=(), columns=()))
-    assert isinstance(decided, _Decided)
+    opened = _of_table(whole, None, replace(reading, where=(), ignore=(), columns=()))
     present = frozenset(n for t in parts for n in (*t.columns, *t.given.values()))
-    return replace(_read_decided(decided), by_file=True, columns=present)
+    return replace(_read_table(opened), by_file=True, columns=present)
 
 
 def _systems_of(

@@ -30,20 +30,8 @@ from steelyard.formats import (
 )
 from steelyard.formats import columns as roles
 from steelyard.formats.folders import mtme, native
-from steelyard.formats.format import (
-    FileFormat,
-    Foreign,
-    Format,
-    MarkedFormat,
-)
-from steelyard.formats.judged import (
-    appraise,
-    battles,
-    errors,
-    ratings,
-    wmt,
-    wmt26,
-)
+from steelyard.formats.format import FileFormat, Foreign, Format, MarkedFormat
+from steelyard.formats.judged import appraise, battles, errors, ratings, wmt, wmt26
 from steelyard.formats.rawtable import RawTable
 from steelyard.formats.view import FileView
 
@@ -132,11 +120,7 @@ def claimed_by(table: RawTable) -> MarkedFormat | None:
 
 def foreign(view: FileView) -> Foreign | None:
     """Give the foreign format of a file by a look at its beginning; None if it has none."""
-    return next((form for form in _of_type(Foreign) if _is_of(view, form)), None)
-
-
-def _is_of(view: FileView, form: Format) -> bool:
-    return isinstance(form, (FileFormat, MarkedFormat)) and form.sees(view)
+    return next((form for form in _of_type(Foreign) if form.sees(view)), None)
 
 
 # What nobody knows.
@@ -144,19 +128,6 @@ def _is_of(view: FileView, form: Format) -> bool:
 
 def refuse_table(table: RawTable) -> NoReturn:
     """Refuse a table that no format knows, and say which it is near to."""
-    _refuse_objects(table)
-    columns = listed(list(table.columns), 8)
-    if len(table.columns) == 1:
-        helps = tables.PLAIN
-    elif roles.are_battles(table):
-        helps = 'battles need a column of outcomes: columns={"outcome": "NAME"} says which it is'
-    else:
-        helps = 'columns={"system": "NAME"} says what a column is'
-    table.fail(f"no known format has columns {columns}; {helps}")
-
-
-def _refuse_objects(table: RawTable) -> None:
-    """Name columns of objects or lists, if the table would be known without them."""
     nested = roles.nested_columns(table)
     rest = table.without(nested)
     form = claimed_by(rest)
@@ -165,6 +136,13 @@ def _refuse_objects(table: RawTable) -> None:
         names = ", ".join(f'"{name}"' for name in nested)
         what = f"column '{nested[0]}' holds objects or lists, expected cells"
         table.fail(f"{what} (ignore=[{names}] skips it)")
+    if len(table.columns) == 1:
+        helps = tables.PLAIN
+    elif roles.are_battles(table):
+        helps = 'battles need a column of outcomes: columns={"outcome": "NAME"} says which it is'
+    else:
+        helps = 'columns={"system": "NAME"} says what a column is'
+    table.fail(f"no known format has columns {listed(list(table.columns), 8)}; {helps}")
 
 
 def refuse_document(view: FileView) -> NoReturn:
@@ -201,7 +179,7 @@ def logs_in(
     for path in _files_in(folder):
         view = FileView(path)
         by_name = (f for f in wanted if any(fnmatchcase(path.name, glob) for glob in f.files))
-        logs += [(f, view) for f in by_name if _is_of(view, f)][:1]
+        logs += [(form, view) for form in by_name if form.sees(view)][:1]
     counts = Counter(form.name for form, _ in logs)
     if len(counts) > 1:
         shown = ", ".join(f"{count} of {name}" for name, count in sorted(counts.items()))

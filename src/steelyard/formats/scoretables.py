@@ -57,16 +57,19 @@ def _segments(table: RawTable, ids: Sequence[str], segment: Codes) -> Segments:
         return _per_segment(table, name, len(ids), segment, strict=strict)
 
     columns = {name: texts(name, strict=name not in table.given) for name in described}
-    others = [n for n in table.columns if n in table.metadata and n not in described]
-    metadata = {name: texts(name, strict=False) for name in others}
-    named = {key: held for key, name in references.items() if (held := columns[name]) is not None}
+    metadata = {name: texts(name, strict=False) for name in table.columns
+                if name in table.metadata and name not in described}  # fmt: skip
     return Segments(
         tuple(ids),
         **{field: columns[name] for field, name in single.items()},  # type: ignore[arg-type]
-        references=named,
-        metadata={name: column for name, column in metadata.items() if column is not None},
+        references=_held({key: columns[name] for key, name in references.items()}),
+        metadata=_held(metadata),
         document_column=table.given.get(single.get("documents", "")),
     )
+
+
+def _held(columns: dict[str, Texts | None]) -> dict[str, Texts]:
+    return {name: texts for name, texts in columns.items() if texts is not None}
 
 
 def _per_segment(
@@ -79,20 +82,19 @@ def _per_segment(
         earlier = values[at]
         if text is None or earlier == text:
             continue
-        if earlier is not None and strict:
+        if earlier is not None and not strict:
+            return None
+        if earlier is not None:
             differs = f"{text[:40]!r} differs from {earlier[:40]!r}"
             message = f"{table.named(column)}: {differs} on an earlier line of the same segment"
             table.fail(message, row)
-        if earlier is not None:
-            return None
         values[at] = text
     return tuple(values)
 
 
 def _as_texts(table: RawTable, column: str) -> list[str | None]:
-    cells = table.columns[column]
-    values = cells.tolist() if isinstance(cells, np.ndarray) else cells
-    return [(str(c) if isinstance(c, bool) else label(c)) or None for c in values]
+    cells = table.cells(column)
+    return [(str(cell) if isinstance(cell, bool) else label(cell)) or None for cell in cells]
 
 
 def _first_repeat(codes: NDArray[Any]) -> tuple[int, int] | None:
@@ -146,12 +148,11 @@ def read_long(table: RawTable) -> EvalSet:
     roles_taken = {SYSTEM[0], segment_column, output, *single.values(), *references.values()}
     scores = {}
     n_cells = len(systems) * len(ids)
-    in_order = np.array_equal(cell, np.arange(n_cells))
+    at = slice(None) if np.array_equal(cell, np.arange(n_cells)) else cell  # a slice is faster
     for name in table.columns:
         if name not in roles_taken and name not in table.metadata:
-            values = np.array(table.scores(name)) if in_order else np.full(n_cells, np.nan)
-            if not in_order:
-                values[cell] = table.scores(name)
+            values = np.full(n_cells, np.nan)
+            values[at] = table.scores(name)
             uses = roles.uses(name, tuple(segments.references))
             matrix = sealed(values).reshape(len(systems), len(ids))
             scores[name] = ScoreTable(matrix, uses=uses, **_stated(table, name))
@@ -177,22 +178,20 @@ def _already(table: RawTable, segment: str, first: int, second: int) -> str:
 
 def _stated(table: RawTable, name: str) -> dict[str, Any]:
     """Give what the file says of a score, where it says anything."""
-    facts = table.facts.get(name)
-    if facts is None:
+    if name not in table.facts:
         return {}
-    higher = facts.higher_is_better
-    about = {"higher_is_better": higher is not False, "direction_given": higher is not None}
-    return {"kind": facts.kind, **about}
+    kind, higher = table.facts[name]
+    direction = {"higher_is_better": higher is not False, "direction_given": higher is not None}
+    return {"kind": kind, **direction}
 
 
 def _outputs(
     table: RawTable, column: str, systems: tuple[str, ...], n: int, cell: NDArray[np.int64]
 ) -> dict[str, Texts]:
-    texts: list[str | None] = [None] * (len(systems) * n)
-    for at, text in zip(cell.tolist(), table.texts(column), strict=True):
-        texts[at] = text
-    rows = {name: tuple(texts[i * n : (i + 1) * n]) for i, name in enumerate(systems)}
-    return {name: row for name, row in rows.items() if any(text is not None for text in row)}
+    texts = np.full(len(systems) * n, None, dtype=object)
+    texts[cell] = table.texts(column)
+    rows = zip(systems, texts.reshape(-1, n).tolist(), strict=True)
+    return {name: tuple(row) for name, row in rows if any(text is not None for text in row)}
 
 
 def write_long(es: EvalSet, path: Path) -> None:
@@ -212,14 +211,17 @@ def read_system(table: RawTable) -> EvalSet:
         "segment column)"
     )
     systems, system = _one_row_each(table, table.labels(SYSTEM[0]), "system", hint)
-    scores = {}
-    for name in table.columns:
-        if name != SYSTEM[0] and name not in table.metadata:
-            values = np.full(len(systems), np.nan)
-            values[system] = table.scores(name)
-            about = {"uses": roles.uses(name), "system_scores": sealed(values)}
-            empty = np.empty((len(systems), 0))
-            scores[name] = ScoreTable(empty, **about, **_stated(table, name))  # type: ignore[arg-type]
+    rows, empty = np.argsort(system), np.empty((len(systems), 0))
+    scores = {
+        name: ScoreTable(
+            empty,
+            uses=roles.uses(name),
+            system_scores=sealed(table.scores(name)[rows]),
+            **_stated(table, name),
+        )
+        for name in table.columns
+        if name != SYSTEM[0] and name not in table.metadata
+    }
     return EvalSet(systems, Segments(()), scores=scores, language_pair=languages)
 
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 import tomllib
 from collections.abc import Collection, Mapping
 from dataclasses import dataclass
@@ -31,39 +30,12 @@ class Section:
         """Make an error that names the file and the table."""
         return InputError(f"{self.where}: {message}" if self.where else message, path=self.path)
 
-    def text(self, key: str, default: str | None = None) -> str | None:
-        """Give a text."""
-        value = self.keys.get(key, default)
+    def text(self, key: str) -> str | None:
+        """Give a text, None where the key is absent."""
+        value = self.keys.get(key)
         if value is not None and not isinstance(value, str):
             raise self.error(f"'{key}' is {value!r}, expected a text")
         return value
-
-    def number(self, key: str, default: float | None = None) -> float | None:
-        """Give a number."""
-        value = self.keys.get(key, default)
-        if value is None:
-            return None
-        number = isinstance(value, (int, float)) and not isinstance(value, bool)
-        if not number or not abs(value) < math.inf:
-            raise self.error(f"'{key}' is {value!r}, expected a number")
-        try:
-            return float(value)
-        except OverflowError:
-            raise self.error(f"'{key}' is too large a number") from None
-
-    def flag(self, key: str) -> bool:
-        """Give true or false; false where the key is absent."""
-        value = self.keys.get(key, False)
-        if not isinstance(value, bool):
-            raise self.error(f"'{key}' is {value!r}, expected true or false")
-        return value
-
-    def names(self, key: str) -> tuple[str, ...]:
-        """Give a list of texts, empty where the key is absent."""
-        value = self.keys.get(key, [])
-        if not isinstance(value, list) or not all(isinstance(name, str) for name in value):
-            raise self.error(f"'{key}' is {value!r}, expected a list of texts")
-        return tuple(value)
 
     def sections(self, key: str) -> list[Section]:
         """Give an array of tables, written ``[[key]]``."""

@@ -7,10 +7,10 @@ of a :class:`Record` says what it should be, and anything else is an error that 
 
 from __future__ import annotations
 
-import io
 import math
 import re
 from collections.abc import Callable, Collection, Iterator, Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 from functools import cache, cached_property
 from itertools import islice
@@ -85,16 +85,20 @@ class FileView:
         """What the file is, at one look: ``parquet``, ``excel``, ``zip``, ``json`` or ``text``."""
         if self.kind in ("parquet", "pq"):
             return "parquet"
-        if tables.is_excel(self.path):
+        if tables.is_excel(self.kind, self._start[:4096]):
             return "excel"
         if self.kind == "eval" or archives.is_zip(self.path):
             return "zip"
         return "json" if self.begins_json else "text"
 
     @cached_property
+    def _start(self) -> bytes:
+        return files.head(self.path, _HEAD)
+
+    @cached_property
     def head(self) -> str:
         """The beginning of the file; empty if it is not text, or can't be read."""
-        data = files.head(self.path, _HEAD)
+        data = self._start
         encoding = files.encoding_of(data)
         if encoding == "utf-8-sig" and (b"\0" in data or data.startswith((b"PAR1", b"PK\x03\x04"))):
             return ""
@@ -121,11 +125,10 @@ class FileView:
         lines = files.lines(self.head)
         return lines[:-1] if len(self.head.encode()) >= _HEAD and len(lines) > 1 else lines
 
-    def csv(self) -> list[tuple[int, list[str]]]:
+    def csv(self) -> list[tables.Record]:
         """Read the lines and cells of all records, between which commas stand."""
-        source = io.StringIO(self.text, newline="")
         try:
-            return list(tables.csv_records(source, ",", quoted=True))
+            return list(tables.csv_records(self.text, ","))
         except tables.BrokenQuotesError as error:
             self.fail(error.args[0], error.args[1])
 
@@ -170,18 +173,9 @@ class FileView:
     @cached_property
     def record(self) -> dict[str, Any] | None:
         """The first object: of JSON lines, of a list, or the document itself; None if no JSON."""
-        if not self.begins_json:
-            return None
-        if self.begins_json == "[":
-            value = files.first_element(self.head)
-            if value is None:
-                try:
-                    value = self.document[0][1] if self.document else None
-                except InputError:
-                    return None
-        else:
-            value = None if self._is_lines else self.document
-            value = next(iter(self._first_records(1)), None) if value is None else value
+        value = files.first_element(self.head) if self.begins_json == "[" else None
+        if value is None and self.begins_json:
+            value = next(iter(self._first_records(1)), None)
         return value if isinstance(value, dict) else None
 
     @cached_property
@@ -195,12 +189,9 @@ class FileView:
 
     def _first_records(self, count: int) -> list[dict[str, Any]]:
         """Return the first few records, as far as they can be read."""
-        records = []
-        try:
-            for _, record in islice(self.records(), count):
-                records.append(record)
-        except InputError:
-            pass
+        records: list[dict[str, Any]] = []
+        with suppress(InputError):
+            records += (record for _, record in islice(self.records(), count))
         return records
 
     def records(self) -> Iterator[tuple[int, dict[str, Any]]]:
@@ -281,18 +272,15 @@ class Record:
 
     def name(self, key: str, default: object = None) -> str:
         """Give a name: text that is not blank, or a whole number as digits."""
-        name = self._name(key, self.values.get(key, default))
-        return name or self.wrong(key, "a name or a whole number")
+        return self.optional_name(key, default) or self.wrong(key, "a name or a whole number")
 
-    def optional_name(self, key: str) -> str | None:
+    def optional_name(self, key: str, default: object = None) -> str | None:
         """Give a name; None where it is null, absent or blank."""
-        return self._name(key, self.get(key))
-
-    def _name(self, key: str, value: Any) -> str | None:
+        value = self.values.get(key, default)
         name = label(value)
         if name is None and value is not None:
             self.wrong(key, "a name or a whole number")
-        return name if name is not None and name.strip() else None
+        return name if name and name.strip() else None
 
     def names(self) -> Iterator[str]:
         """Yield the keys, which must be names."""

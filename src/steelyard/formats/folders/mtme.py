@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import re
 from collections import Counter, defaultdict
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Literal, NamedTuple, get_args
 
@@ -64,7 +64,7 @@ def read(folder: Path, lp: str | None = None) -> EvalSet:
 
 
 class _ScoreFile(NamedTuple):
-    """Scores in the order of the lines, by system; of domains, also the domain of each."""
+    """Scores by system, in the order of the lines; of domains, by the names of these."""
 
     path: Path
     name: str
@@ -135,28 +135,29 @@ class _Reader:
     def _score_files(self) -> list[_ScoreFile]:
         human = sorted((self.folder / "human-scores").glob(f"{self.pattern}.*.score"))
         metrics = sorted((self.folder / "metric-scores" / self.lp).glob("*.score"))
-        named: list[tuple[Path, str, Kind]]
-        named = [(path, path.name.removeprefix(f"{self.lp}."), "human") for path in human]
-        named += [(path, path.name, "metric") for path in metrics]
-        return [self._score_file(*file) for file in named]
+        kinds: list[tuple[Path, Kind]]
+        kinds = [*((path, "human") for path in human), *((path, "metric") for path in metrics)]
+        return [self._score_file(path, kind) for path, kind in kinds]
 
-    def _score_file(self, path: Path, file_name: str, kind: Kind) -> _ScoreFile:
-        name, _, ending = file_name.removesuffix(".score").rpartition(".")
+    def _score_file(self, path: Path, kind: Kind) -> _ScoreFile:
+        of_pair = path.name.removeprefix(f"{self.lp}.") if kind == "human" else path.name
+        name, _, ending = of_pair.removesuffix(".score").rpartition(".")
         level = next((level for level in LEVELS if level == ending), None)
         if level is None or not name:
             expected = f"expected a name that ends in .LEVEL.score, LEVEL one of {LEVELS}"
             raise InputError(expected, path=path)
-        columns = _columns(self._text(path), 3 if level == "domain" else 2, path)
-        cells = {"score": columns[-1]}
-        values = RawTable(path, cells, len(columns[-1])).numbers("score", optional=False)
-        systems, codes = encode(columns[-2])
-        rows = np.split(np.argsort(codes, kind="stable"), np.cumsum(np.bincount(codes))[:-1])
-        by_system = dict(zip(systems, rows, strict=True))
-        domains = {} if level != "domain" else {
-            system: [columns[0][row] for row in rows] for system, rows in by_system.items()
-        }  # fmt: skip
-        scores = {system: values[rows] for system, rows in by_system.items()}
-        return _ScoreFile(path, name, level, kind, scores, domains)
+        *domains, of_system, cells = _columns(self._text(path), 3 if level == "domain" else 2, path)
+        values = RawTable(path, {"score": cells}, len(cells)).numbers("score", optional=False)
+        systems, codes = encode(of_system)
+        order = np.lexsort([*map(np.array, domains), codes])
+        rows = np.split(order, np.cumsum(np.bincount(codes))[:-1])
+        scores = {system: values[at] for system, at in zip(systems, rows, strict=True)}
+        named = {
+            system: [column[row] for row in at]
+            for column in domains
+            for system, at in zip(systems, rows, strict=True)
+        }
+        return _ScoreFile(path, name, level, kind, scores, named)
 
     def _segments(self, outputs: dict[str, Texts], score_files: list[_ScoreFile]) -> Segments:
         path = self.folder / "documents" / f"{self.lp}.docs"
@@ -208,50 +209,47 @@ class _Reader:
             width = widths[file.level]
             array = levels[file.name, file.kind][file.level] = np.full((n, width), np.nan)
             for system, values in file.scores.items():
+                message = ""
                 if system not in index:
                     message = f"unknown system '{system}'; {hint(system, index)}"
-                    raise InputError(message, path=file.path)
-                if file.level == "domain" and sorted(file.domains[system]) != domains:
-                    message = f"system '{system}' has domains {', '.join(file.domains[system])}"
-                    raise InputError(f"{message}; expected {', '.join(domains)}", path=file.path)
-                if len(values) != width:
+                elif file.level == "domain" and file.domains[system] != domains:
+                    shown, expected = ", ".join(file.domains[system]), ", ".join(domains)
+                    message = f"system '{system}' has domains {shown}; expected {expected}"
+                elif len(values) != width:
                     message = f"{len(values)} scores of system '{system}', expected {width}"
+                if message:
                     raise InputError(message, path=file.path)
-                order = np.argsort(file.domains[system]) if file.level == "domain" else slice(None)
-                array[index[system]] = values[order]
+                array[index[system]] = values
         tables: dict[str, ScoreTable] = {}
         for (name, kind), arrays in levels.items():
             if name in tables:
                 message = f"two scores are named '{name}' (a human score and a metric?)"
                 raise InputError(message, path=self.folder)
-            tables[name] = self._table(name, kind, arrays)
+            empty = np.full((n, len(self.segments)), np.nan)
+            references = tuple(self.segments.references)
+            tables[name] = ScoreTable(
+                arrays.get("seg", empty),
+                kind,
+                uses=roles.uses(name, references) if kind == "metric" else (),
+                system_scores=arrays["sys"][:, 0] if "sys" in arrays else None,
+                domain_scores=arrays.get("domain"),
+                document_scores=arrays.get("doc"),
+            )
         return tables
-
-    def _table(self, name: str, kind: Kind, levels: dict[str, Floats]) -> ScoreTable:
-        uses = roles.uses(name, tuple(self.segments.references)) if kind == "metric" else ()
-        return ScoreTable(
-            levels.get("seg", np.full((len(self.systems), len(self.segments)), np.nan)),
-            kind,
-            uses=uses,
-            system_scores=levels["sys"][:, 0] if "sys" in levels else None,
-            domain_scores=levels.get("domain"),
-            document_scores=levels.get("doc"),
-        )
 
     def _ratings(self, human: list[str]) -> dict[str, Ratings]:
         """Read the rating files; ``mqm.rater1`` belongs to the score ``mqm`` if there is one."""
+        by_owner: defaultdict[str, dict[str, list[Rating]]] = defaultdict(dict)
         paths = (self.folder / "human-scores").glob(f"{self.pattern}.*.seg.rating")
         by_name = {p.name.removeprefix(f"{self.lp}.").removesuffix(".seg.rating"): p for p in paths}
-        by_owner: dict[str, dict[str, list[Rating]]] = {}
         for name, path in sorted(by_name.items()):
-            owner = _owner_of(name, human)
-            by_owner.setdefault(owner, {})[name] = self._rating_rows(path, name)
-        rated: dict[str, Ratings] = {}
-        for owner, parts in by_owner.items():
-            rows = [row for part in self._once(owner, parts).values() for row in part]
-            if rows:
-                rated[owner] = ratings(rows)
-        return rated
+            owners = [h for h in human if name == h or name.startswith(f"{h}.")]
+            by_owner[max(owners, key=len, default=name)][name] = self._rating_rows(path, name)
+        rows = {
+            owner: [row for part in self._once(owner, parts).values() for row in part]
+            for owner, parts in by_owner.items()
+        }
+        return {owner: ratings(held) for owner, held in rows.items() if held}
 
     def _once(self, owner: str, parts: dict[str, list[Rating]]) -> dict[str, list[Rating]]:
         """Leave out what stands twice: ratings of single raters, and the same put together."""
@@ -286,12 +284,6 @@ class _Reader:
             if count != n:
                 raise InputError(f"{count} ratings of '{system}', expected {n}", path=path)
         return rows
-
-
-def _owner_of(name: str, human: Iterable[str]) -> str:
-    """Give the human score that ratings belong to: ``mqm.rater1`` to ``mqm``, else their own."""
-    owners = [h for h in human if name == h or name.startswith(f"{h}.")]
-    return max(owners, key=len, default=name)
 
 
 def _fields(row: str) -> list[str]:

@@ -78,21 +78,17 @@ def _assemble(columns: dict[str, Any], about: dict[str, Any], path: Path) -> Eva
             **extra,
         )
     output = columns.get("output")
-    outputs = (
-        {m: tuple(output[i * s : (i + 1) * s]) for i, m in enumerate(systems)} if output else {}
-    )
-    outputs = {name: outputs[name] for name in about["outputs"]}
-    ratings = {
-        name.removeprefix(_RATINGS): _read_ratings(columns[name], systems, ids, path)
-        for name in columns
-        if name.startswith(_RATINGS)
-    }
+    rows = {name: slice(i * s, (i + 1) * s) for i, name in enumerate(systems)}
     return EvalSet(
         systems,
         segments,
         scores,
-        outputs,
-        ratings,
+        {name: tuple(output[rows[name]]) for name in about["outputs"]} if output else {},
+        {
+            name.removeprefix(_RATINGS): _read_ratings(columns[name], systems, ids, path)
+            for name in columns
+            if name.startswith(_RATINGS)
+        },
         name=about["name"],
         language_pair=about["language_pair"],
     )
@@ -153,8 +149,7 @@ def _digest(columns: Mapping[str, Any], about: Mapping[str, Any]) -> str:
         if isinstance(column, np.ndarray) and not np.isnan(column).all():
             digest.update(np.where(np.isnan(column), np.nan, column).tobytes())
         else:
-            cells = [None if missing(cell) else cell for cell in column]
-            digest.update(_bytes(cells))
+            digest.update(_bytes([None if missing(cell) else cell for cell in column]))
     return digest.hexdigest()
 
 
@@ -166,13 +161,12 @@ def _written_ratings(es: EvalSet, ratings: Ratings) -> list[str | None]:
     row_of = {name: i for i, name in enumerate(es.systems)}
     column_of = {name: i for i, name in enumerate(es.segments.ids)}
     cells: list[list[dict[str, Any]]] = [[] for _ in range(es.n_systems * es.n_segments)]
-    for row in range(len(ratings)):
-        system, segment = (
-            ratings.systems[ratings.system[row]],
-            ratings.segments[ratings.segment[row]],
-        )
-        value = {"rater": ratings.raters[ratings.rater[row]], **errors.to_dict(ratings, row)}
-        cells[row_of[system] * es.n_segments + column_of[segment]].append(value)
+    for row, (i, j, rater) in enumerate(
+        zip(ratings.system, ratings.segment, ratings.rater, strict=True)
+    ):
+        value = {"rater": ratings.raters[rater], **errors.to_dict(ratings, row)}
+        at = row_of[ratings.systems[i]] * es.n_segments + column_of[ratings.segments[j]]
+        cells[at].append(value)
     return [dumps(cell, indent=None) if cell else None for cell in cells]
 
 
