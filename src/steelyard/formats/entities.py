@@ -182,7 +182,7 @@ def _mention(entity: Any, fail: files.Fail) -> EntityMention:
         fail(_EXPECTED)
     for value in (id_, text, category, *(candidates or ())):
         if not isinstance(value, str | None):
-            fail(f"entity has {brief(value)}, expected a text")
+            fail(f"{_EXPECTED}, found {brief(value)}")
         files.whole(value or "", "'entities'", fail)
     return EntityMention(id_ or "", begin, end, text, category, tuple(candidates or ()))
 
