@@ -178,11 +178,14 @@ def _mention(entity: Any, fail: files.Fail) -> EntityMention:
         fail(_EXPECTED)
     begin, end, id_ = values
     text, category, candidates = (fields.get(key) for key in ("text", "category", "candidates"))
-    if not (type(begin) is type(end) is int and isinstance(candidates, list | None)):
+    if not (type(begin) is type(end) is int):
         fail(_EXPECTED)
-    for value in (id_, text, category, *(candidates or ())):
+    if not isinstance(candidates, list | None):
+        fail(f"{_EXPECTED}, found {brief(candidates)} as 'candidates'")
+    texts = [("id", id_), ("text", text), ("category", category)]
+    for key, value in (*texts, *(("candidates", other) for other in candidates or ())):
         if not isinstance(value, str | None):
-            fail(f"entity has {brief(value)}, expected a text")
+            fail(f"{_EXPECTED}, found {brief(value)} as '{key}'")
         files.whole(value or "", "'entities'", fail)
     return EntityMention(id_ or "", begin, end, text, category, tuple(candidates or ()))
 

@@ -109,16 +109,14 @@ def comet_scores(log: Log) -> Iterator[Row]:
 
 
 _METRICX, _MOST_ERRORS = "MetricX", 25.0
+_METRICX_KEYS = ("hypothesis", "prediction", "source", "reference", "premise")
 
 
 def _is_metricx(view: FileView) -> bool:
     """Tell a hypothesis and its prediction; in tables, or of a premise, it may be any model's."""
-    given = (view.record or {}).keys()
-    return (
-        {"hypothesis", "prediction"} <= given
-        and not {"source", "reference"}.isdisjoint(given)
-        and "premise" not in given
-    )
+    has = {key for key in _METRICX_KEYS if f'"{key}"' in view.head}
+    named = {"hypothesis", "prediction"} < has and "premise" not in has
+    return named and not has.isdisjoint(view.record or ())
 
 
 def _settle_metricx(table: RawTable) -> RawTable:
@@ -143,7 +141,8 @@ def _settle_metricx(table: RawTable) -> RawTable:
 def metricx_output(log: Log) -> Iterator[Row]:
     """Yield a row per prediction; without ids, systems are files and segments are lines."""
     log.facts = {_METRICX: BETTER_LOW, "label": Stated("human", True)}
-    given = log.view.record or {}
+    records = list(log.records())
+    given = set().union(*(record.values for record in records))
     keys = {}
     for role, instead in (("system", "a system is called as its file"),
                           ("segment", "segments are lines, from 1")):  # fmt: skip
@@ -153,7 +152,7 @@ def metricx_output(log: Log) -> Iterator[Row]:
         else:
             log.notes.append(f"MetricX: without {role}_id, {instead}")
     used = {"hypothesis", "prediction", "label", *keys.values()}
-    for record in log.records():
+    for record in records:
         score = record.number("prediction")
         if score is not None and not 0 <= score <= _MOST_ERRORS:
             record.fail(
