@@ -28,7 +28,7 @@ CELLS = {
     "Comparison of a path": 'sy.compare(embedded.SCORES, "learned-refA", by="mean")',
     "Decision": 'sy.decide(es, ("Dolomite", "Granite"), "learned-refA", n_bootstrap=100)',
     "ByScore": 'sy.compare_scores(es, ["mqm", "learned-refA"], n_bootstrap=100)',
-    "BattleComparison": "sy.compare_battles(battles, n_bootstrap=100)",
+    "Comparison of battles": "sy.compare_battles(battles, n_bootstrap=100)",
     "MetaEvaluation": 'sy.meta_evaluate(es, "mqm", by=["spa", "pa"], n_bootstrap=100)',
     "MetaEvaluation of paths": (
         'sy.meta_evaluate([embedded.SCORES, embedded.SYSTEM_SCORES], "mqm", by="pa",'

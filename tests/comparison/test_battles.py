@@ -13,7 +13,7 @@ import pytest
 import steelyard as sy
 from steelyard import BattleLog, save
 from steelyard.cli.main import run
-from steelyard.comparison.logs import BattleComparison, compare_battles, n_orders
+from steelyard.comparison.logs import compare_battles, n_orders
 from steelyard.core.errors import UsageError
 from steelyard.data.judgements import encode
 from steelyard.stats.strength.bradleyterry import bradley_terry
@@ -443,12 +443,6 @@ def test_bad_rows_are_named(tmp_path, capsys):
     path = tmp_path / "x.csv"
     path.write_text("left,right,outcome\nA,B,left\nA,B,maybe\n", encoding="utf-8")
     assert refused(capsys, path).startswith(f"error: {path}:3: outcome 'maybe'")
-
-
-def test_a_result_is_a_comparison():
-    found = compare_battles(log_of(ROWS), intervals=None)
-    assert isinstance(found, BattleComparison)
-    assert len(found.to_frame("polars")) == 3
 
 
 def test_one_unit_has_no_spread(tmp_path, capsys):

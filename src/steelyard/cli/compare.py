@@ -53,7 +53,7 @@ from steelyard.formats import files
 
 if TYPE_CHECKING:
     from steelyard.comparison.board import Repeats
-    from steelyard.comparison.results import RankedSystems
+    from steelyard.comparison.results import Comparison
     from steelyard.data.evalset import EvalSet
     from steelyard.formats.load import Inputs
     from steelyard.formats.reshape import RunRows
@@ -363,7 +363,7 @@ def _of_log(
     return _ranked(compare_log(log, BattleOptions.of(chosen), seed), (), settings)
 
 
-def _ranked(result: RankedSystems, unused: tuple[str, ...], settings: dict[str, Any]) -> _Answer:
+def _ranked(result: Comparison, unused: tuple[str, ...], settings: dict[str, Any]) -> _Answer:
     notes, warnings = tuple(map(spoken, result.notes)), (*result.warnings, *unused)
     result = replace(result, notes=notes, warnings=warnings)
     return result, partial(_next, result, pairwise=settings["pairwise"])
@@ -374,12 +374,10 @@ def _by_one(score: str) -> str | None:
     return proposals.again(*proposals.option("--score", proposals.names(score)), without={"score"})
 
 
-def _next(result: RankedSystems, *, pairwise: bool) -> str | None:
+def _next(result: Comparison, *, pairwise: bool) -> str | None:
     """Look closer at the first two of one score; at all pairs where there is no card of two."""
-    from steelyard.comparison.results import Comparison
-
-    first = result.ranking(next(iter(result.aggregations)))[:2]
-    if isinstance(result, Comparison) and len(first) == 2:
+    first = result.ranking(result.first)[:2]
+    if result.source is not None and len(first) == 2:
         pair = proposals.option("--pair", proposals.names(*first))
         return proposals.again(*pair, without=(*_NOT_ON_THE_CARD, "intervals", "plot", "details"))
     has_pairs = len(first) == 2 and not pairwise and result.tests

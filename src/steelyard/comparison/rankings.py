@@ -12,7 +12,7 @@ import re
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cache
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -68,6 +68,7 @@ RATING_RESAMPLES, RATING_ORDERS = 160, 3
 
 Rng = np.random.Generator
 Orders = NDArray[np.integer[Any]]
+_Ends = tuple[Floats | None, Floats | None]
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -75,13 +76,12 @@ class Sample:
     """One score of the systems that have it, and resamples of its segments.
 
     ``scores`` is systems x segments, and higher is better in it: where the score itself is better
-    the lower it is, it has the other sign (``sign`` is -1). ``statistics`` are those of a corpus
-    score, such as BLEU, in its own numbers; ``units`` are what is independent.
+    the lower it is, it has the other sign. ``statistics`` are those of a corpus score, such as
+    BLEU, in its own numbers; ``units`` are what is independent.
 
-    ``counts`` (resamples x segments) are None where no intervals are wanted; ``pairs`` says whether
-    differences of all pairs are wanted. ``level`` is what to ask of an interval, so that it covers
-    what it should: more than 95% where units are few, and for each system where they lack
-    different ones.
+    ``counts`` (resamples x segments) are None where no intervals are wanted. ``level`` is what to
+    ask of an interval, so that it covers what it should: more than 95% where units are few, and for
+    each system where they lack different ones.
     """
 
     scores: Floats
@@ -93,7 +93,6 @@ class Sample:
     units: Units = field(default_factory=lambda: Units(SEGMENT, 0))
     n_segments: int = 0  # those that any system has
     counts: Floats | None = None
-    pairs: bool = True
     level: float | Floats = LEVEL
     #: Wins and ties of all pairs by the tolerance of a tie; each is counted once.
     wins: Callable[[float], WinCounts] = field(init=False, repr=False)
@@ -127,14 +126,13 @@ class Sample:
 
 def the_score(es: EvalSet, score: str | None) -> str:
     """Return the score to compare by: the one named, or the only one there is."""
-    if score is None:
-        if len(es.scores) != 1:
-            names = ", ".join(es.scores) or "none"
-            raise UsageError(f"name the score (score=NAME); there are: {names}")
-        return next(iter(es.scores))
-    check_text(score=score)
-    es[score]  # an unknown name is an error that lists the names
-    return score
+    if score is not None:
+        check_text(score=score)
+        es[score]  # an unknown name is an error that lists the names
+    elif len(es.scores) != 1:
+        names = ", ".join(es.scores) or "none"
+        raise UsageError(f"name the score (score=NAME); there are: {names}")
+    return score or next(iter(es.scores))
 
 
 def check_scores(es: EvalSet, names: Sequence[str]) -> None:
@@ -175,12 +173,14 @@ def compared(es: EvalSet, name: str, unit: str) -> Sample:
     present = ~np.isnan(scores)
     warnings = [*es.notes, *direction_warnings(name, table), *mean_warnings(name, table)]
     scored = np.asarray(present.any(axis=1))
+    if not scored.any():
+        raise UsageError(f"no system has a '{name}' score")
     if not scored.all():
         lacking = [system for system, has in zip(systems, scored, strict=True) if not has]
         text = f"{plural(len(lacking), 'system')} without '{name}' left out: {', '.join(lacking)}"
         warnings = [note for note in warnings if code_of(note) != "missing-systems"]
         warnings.append(TypedWarning(text, names=lacking))
-        systems = tuple(system for system, has in zip(systems, scored, strict=True) if has)
+        systems = tuple(system for system in systems if system not in lacking)
         scores, present = scores[scored], present[scored]
         stats = None if stats is None else stats.select(systems=np.flatnonzero(scored))
     used = np.asarray(present.any(axis=0))
@@ -193,8 +193,6 @@ def compared(es: EvalSet, name: str, unit: str) -> Sample:
             f"segments that both have ({shared:,} segments are complete)"
         )
         warnings.append(TypedWarning(text, "missing-scores"))
-    if not systems:
-        raise UsageError(f"no system has a '{name}' score")
     if len(systems) == 1:
         warnings.append(f"one system ({systems[0]}): there is nothing to compare it with")
     units = units_of(es.segments, unit, used)
@@ -214,26 +212,24 @@ def resampled(data: Sample, options: CompareOptions, rng: np.random.Generator) -
     """Draw resamples of the segments, or of whole units, where intervals are wanted."""
     if options.intervals is None:
         return data
-    n_segments = data.scores.shape[1]
-    if (n_segments if data.blocks is None else data.units.n) < 2:
+    if data.units.n < 2:
         text = f"{data.units.counted()}: there is nothing to resample, and no interval"
         return replace(data, warnings=(*data.warnings, text))
+    n_segments = data.scores.shape[1]
     counts = bootstrap.segment_counts(
         options.n_bootstrap, n_segments, rng, data.blocks, compact=True
     )
     present = ~np.isnan(data.scores)
     used = np.asarray(present.any(axis=0))
-    if present[:, used].all():
-        return replace(data, counts=counts, level=data.units.level(LEVEL, used))
-    levels = np.array([data.units.level(LEVEL, row) for row in present])
-    return replace(data, counts=counts, level=levels)
+    level: float | Floats = data.units.level(LEVEL, used)
+    if not present[:, used].all():
+        level = np.array([data.units.level(LEVEL, row) for row in present])
+    return replace(data, counts=counts, level=level)
 
 
 def is_binary(values: Floats, right: float = 1.0) -> bool:
     """Tell whether all values are 0, ``right`` or missing; zeros alone may be anything.
 
-    Examples
-    --------
     >>> is_binary(np.array([0.0, 1.0, np.nan])), is_binary(np.array([0.0, 0.0]))
     (True, False)
     """
@@ -248,19 +244,19 @@ def _leads(
     present: NDArray[np.bool_], scores: Floats, of_two: Callable[[list[int], Counts], Floats]
 ) -> Floats:
     """Return leads of all pairs on the segments both have; ``of_two`` scores two systems there."""
+    n = len(scores)
+    if n > MOST_SHOWN:
+        return NO_PAIRS
     if present.all():
         return np.asarray(scores[:, None] - scores[None, :])
-    result = np.zeros((len(scores), len(scores)))
-    for i, j in zip(*pair_index(len(scores)), strict=True):
+    result = np.zeros((n, n))
+    for i, j in zip(*pair_index(n), strict=True):
         first, second = of_two([i, j], np.flatnonzero(present[i] & present[j]))
         result[i, j], result[j, i] = first - second, second - first
     return result
 
 
-def _average_leads(sample: Sample, average: Callable[[Floats], Floats]) -> Floats:
-    scores = sample.scores
-    if not sample.pairs:
-        return NO_PAIRS
+def _average_leads(scores: Floats, average: Callable[[Floats], Floats]) -> Floats:
     return _leads(~np.isnan(scores), average(scores), lambda two, at: average(scores[two][:, at]))
 
 
@@ -295,7 +291,7 @@ def means(sample: Sample) -> tuple[Floats, Floats | None]:
 def _mean(sample: Sample, _options: RankOptions, _rng: Rng) -> Ranked:
     scores, replicates = means(sample)
     stats = sample.statistics
-    leads = corpus_leads(stats) if stats and sample.pairs else _average_leads(sample, row_means)
+    leads = corpus_leads(stats) if stats else _average_leads(sample.scores, row_means)
     floor = 0.0 if stats else rounding(sample.scores)
 
     def on_shared(_: Floats, i: int) -> Floats:
@@ -319,18 +315,19 @@ def _median(sample: Sample, _options: RankOptions, _rng: Rng) -> Ranked:
     scores, counts = row_medians(sample.scores), sample.counts
     replicates = None if counts is None else bootstrap_medians(sample.scores, counts)
     against = None if np.isnan(sample.scores).any() else lead
-    leads = _average_leads(sample, row_medians)
-    order = ranks(scores)
-    return Ranked(scores, order, leads, replicates=replicates, against=against, average=True)
+    leads = _average_leads(sample.scores, row_medians)
+    return Ranked(
+        scores, ranks(scores), leads, replicates=replicates, against=against, average=True
+    )
 
 
 def _bt(sample: Sample, options: RankOptions, _rng: Rng) -> Ranked:
     counts = sample.wins(options.tolerance)
     fit = bradley_terry(counts.wins, counts.ties, ties_as=options.ties, prior=options.prior)
-    aggregate = bt_ranked(fit, sample.systems, pairs=sample.pairs)
+    ranked = bt_ranked(fit, sample.systems)
     if sample.counts is None:
-        return aggregate
-    return replace(aggregate, replicates=bt_replicates(_drawn_wins(sample, options), fit, options))
+        return ranked
+    return replace(ranked, replicates=bt_replicates(_drawn_wins(sample, options), fit, options))
 
 
 def _drawn_wins(sample: Sample, options: RankOptions) -> Iterator[WinCounts]:
@@ -358,12 +355,12 @@ def bt_replicates(tables: Iterable[WinCounts], fit: Strengths, options: RankOpti
     return np.concatenate(parts)
 
 
-def bt_ranked(fit: Strengths, names: tuple[str, ...], *, pairs: bool = True) -> Ranked:
+def bt_ranked(fit: Strengths, names: tuple[str, ...]) -> Ranked:
     """Rank by a fit of Bradley-Terry, and name the systems that comparisons do not connect."""
     return Ranked(
         scores=fit.strength,
         ranks=fit.ranks,
-        pairwise=win_probability(fit.strength) if pairs else NO_PAIRS,
+        pairwise=win_probability(fit.strength),
         warnings=connection_warnings(fit, names),
         strengths=fit,
         close=FITTED,
@@ -402,19 +399,19 @@ RATINGS: Mapping[str, Callable[[RankOptions], SequentialRating]] = {
 def rate_scores(rules: SequentialRating, sample: Sample, options: RankOptions, rng: Rng) -> Ranked:
     """Rate by who has the higher score on a segment, in random orders or in that of the file."""
     scored = ~np.isnan(sample.scores).all(axis=0)  # segments that nobody has would cost time
-    scores = sample.scores[:, scored]
+    scores, tolerance = sample.scores[:, scored], options.tolerance
 
     def play(order: Orders, stream: Rng) -> Ratings:
-        tolerance = options.tolerance
         return scores_in_orders(rules, scores, order, stream, tolerance=tolerance)
 
+    in_time = None
+    if not options.orders:
+        in_time = battles_in_time(rules, score_battles(scores, tolerance=tolerance))
     n_resamples = 0 if sample.counts is None else len(sample.counts)
     blocks = None if sample.blocks is None else sample.blocks[scored]
-    rated = _in_orders(scores.shape[1], options.orders or 1, play, rng, n_resamples, blocks)
-    if not options.orders:
-        battles = score_battles(sample.scores, tolerance=options.tolerance)
-        rated = rated._replace(ratings=battles_in_time(rules, battles))
-    return rated.ranked(rules, pairs=sample.pairs)
+    items = (scores.shape[1], options.orders or 1)
+    drawn = _in_orders(items, play, rng, n_resamples, blocks)
+    return _rated(rules, in_time or drawn[0], drawn[1])
 
 
 def rate_log(
@@ -436,70 +433,65 @@ def rate_log(
 
     if options.orders:
         battles, blocks = sorted_battles(battles, blocks)
-        rated = _in_orders(len(battles), options.orders, play, rng, n_resamples, blocks)
-    else:
-        rated = _Rated(battles_in_time(rules, battles))
-        if n_resamples:
-            drawn = sequences(len(battles), n_resamples, rng, blocks=blocks, resample=True)
-            drawn.sort(axis=1)  # what is drawn keeps its order in time
-            rated = rated._replace(replicates=play(drawn, rng).scores)
-    return rated.ranked(rules, pairs=True)
+        items = (len(battles), options.orders)
+        return _rated(rules, *_in_orders(items, play, rng, n_resamples, blocks))
+    replicates = None
+    if n_resamples:
+        drawn = sequences(len(battles), n_resamples, rng, blocks=blocks, resample=True)
+        drawn.sort(axis=1)  # what is drawn keeps its order in time
+        replicates = play(drawn, rng).scores
+    return _rated(rules, battles_in_time(rules, battles), replicates)
 
 
-class _Rated(NamedTuple):
-    """Ratings of the systems, and what resamples give."""
-
-    ratings: Ratings
-    replicates: Floats | None = None
-
-    def ranked(self, rules: SequentialRating, *, pairs: bool) -> Ranked:
-        scores = self.ratings.scores
-        sigma = np.zeros_like(scores) if self.ratings.sigma is None else self.ratings.sigma
-        return Ranked(
-            scores=scores,
-            ranks=ranks(scores),
-            pairwise=rules.win_probability(self.ratings) if pairs else NO_PAIRS,
-            replicates=self.replicates,
-            in_order=True,
-            against=lambda drawn, i: rules.chance(lead(drawn, i), sigma[i], sigma),
-        )
+def _rated(rules: SequentialRating, ratings: Ratings, replicates: Floats | None) -> Ranked:
+    scores = ratings.scores
+    sigma = np.zeros_like(scores) if ratings.sigma is None else ratings.sigma
+    return Ranked(
+        scores=scores,
+        ranks=ranks(scores),
+        pairwise=rules.win_probability(ratings),
+        replicates=replicates,
+        in_order=True,
+        against=lambda drawn, i: rules.chance(lead(drawn, i), sigma[i], sigma),
+    )
 
 
 def _in_orders(
-    n_items: int,
-    n_orders: int,
+    items: tuple[int, int],
     play: Callable[[Orders, Rng], Ratings],
     rng: Rng,
     n_resamples: int,
     blocks: Counts | None,
-) -> _Rated:
+) -> tuple[Ratings, Floats | None]:
     """Return the mean over random orders of segments or battles, and resampled means.
 
-    A resample is played in several orders. What they leave of the variance between orders is known
-    from how they differ, and is taken out, so that the interval is that of the mean over orders.
+    ``items`` are how many there are, and how many orders. A resample is played in several orders.
+    What they leave of the variance between orders is known from how they differ, and is taken out,
+    so that the interval is that of the mean over orders.
     """
+    n_items, n_orders = items
     shuffle, draw, pairs = rng.spawn(3)
     step = max(1, _POSITIONS // max(1, n_items))
-    parts = [min(step, n_orders - k) for k in range(0, n_orders, step)]
-    played = [play(sequences(n_items, k, shuffle), pairs) for k in parts]
-    orders = np.concatenate([ratings.scores for ratings in played])
-    mean = orders.mean(axis=0)
+    played = [
+        play(sequences(n_items, min(step, n_orders - start), shuffle), pairs)
+        for start in range(0, n_orders, step)
+    ]
+    mean = np.concatenate([ratings.scores for ratings in played]).mean(axis=0)
     sigmas = [ratings.sigma for ratings in played if ratings.sigma is not None]
     averaged = Ratings(mean, np.concatenate(sigmas).mean(axis=0) if sigmas else None)
     if not n_resamples:
-        return _Rated(averaged)
-    each = RATING_ORDERS if n_orders > 1 else 1
-    size = min(n_resamples, RATING_RESAMPLES) if n_orders > 1 else n_resamples
-    drawn_parts = []
-    step = max(1, step // each)
+        return averaged, None
+    each, size = 1, n_resamples
+    if n_orders > 1:
+        each, size = RATING_ORDERS, min(n_resamples, RATING_RESAMPLES)
+    parts, step = [], max(1, step // each)
     for start in range(0, size, step):
-        count = min(step, size - start)
-        drawn = sequences(n_items, count, draw, blocks=blocks, resample=True)
+        drawn = sequences(n_items, min(step, size - start), draw, blocks=blocks, resample=True)
         order = np.repeat(drawn, each, axis=0)
         if each > 1:  # the same items, shuffled: padding (-1) means nothing wherever it is
             order = draw.permuted(order, axis=1)
-        drawn_parts.append(play(order, pairs).scores.reshape(count, each, -1))
-    resampled = np.concatenate(drawn_parts)
+        parts.append(play(order, pairs).scores.reshape(len(drawn), each, -1))
+    resampled = np.concatenate(parts)
     replicates = resampled.mean(axis=1)  # NaN for systems that a resample does not have
     if each > 1:
         centre = row_means(replicates.T)
@@ -507,14 +499,11 @@ def _in_orders(
         noise = row_means(resampled.var(axis=1, ddof=1).T) * (1 / each - 1 / n_orders)
         kept = np.sqrt(np.maximum(1 - noise / np.where(variance > 0, variance, 1.0), 0.05))
         replicates = mean + (replicates - centre) * kept
-    return _Rated(averaged, replicates)
+    return averaged, replicates
 
 
 def _rated_by(name: str) -> Callable[[Sample, RankOptions, Rng], Ranked]:
-    def rank(sample: Sample, options: RankOptions, rng: Rng) -> Ranked:
-        return rate_scores(RATINGS[name](options), sample, options, rng)
-
-    return rank
+    return lambda sample, options, rng: rate_scores(RATINGS[name](options), sample, options, rng)
 
 
 # -- the registry
@@ -524,9 +513,7 @@ def _rated_by(name: str) -> Callable[[Sample, RankOptions, Rng], Ranked]:
 class Aggregation:
     """A way to rank, and the test that asks what it answers.
 
-    Of scores that are 0 or 1, of corpus scores, and by unit, that may be another test. ``average``
-    says whether its numbers are of the score's own scale, ``in_order`` whether they depend on the
-    order.
+    Of scores that are 0 or 1, of corpus scores, and by unit, that may be another test.
     """
 
     rank: Callable[[Sample, RankOptions, Rng], Ranked]
@@ -534,8 +521,7 @@ class Aggregation:
     test_of_binary: str | None = None
     test_of_corpus: str | None = None
     test_by_unit: str | None = None
-    average: Callable[[Sample], Floats] | None = None  # the scores of systems, if it is one
-    in_order: bool = False
+    average: Callable[[Sample], Floats] | None = None  # scores on the score's scale, if they are
 
     def fitting(self, data: Sample) -> str:
         """Name the test that fits the ranking of some scores."""
@@ -553,8 +539,8 @@ AGGREGATIONS = {
         _median, "mood", test_by_unit="median", average=lambda data: row_medians(data.scores)
     ),
     "bt": Aggregation(_bt, "sign"),
-    "elo": Aggregation(_rated_by("elo"), "sign", in_order=True),
-    "trueskill": Aggregation(_rated_by("trueskill"), "sign", in_order=True),
+    "elo": Aggregation(_rated_by("elo"), "sign"),
+    "trueskill": Aggregation(_rated_by("trueskill"), "sign"),
     "sentence-mean": Aggregation(
         _sentence_mean, "t", "mcnemar", average=lambda data: row_means(data.scores)
     ),
@@ -583,8 +569,8 @@ def with_intervals(ranked: Ranked, level: float | Floats) -> Ranked:
         drawn_ranks += ranked.ranks[~undefined].min() - 1
     best, worst = _interval(drawn_ranks, level)
     n = len(ranked.scores)
-    gaps: tuple[Floats | None, Floats | None] = (None, None)
-    pairs = gaps
+    gaps: _Ends = (None, None)
+    pairs: _Ends = (None, None)
     if n <= MOST_SHOWN:
         gaps = _pair_intervals(lead, replicates, level)
         if ranked.pairwise.size and against is not None:
