@@ -174,7 +174,7 @@ def compare(
             two = pair or (None if as_json else _only_two(es, settings))
             result, then = _of_scores(es, two, settings, options.human, output.seed)
             _ = result.warnings  # tests are made when they are first asked for
-    output = write_figures(plots, _draw_none if hasattr(result, "first") else result.plot, output)
+    output = write_figures(plots, _draw_none if hasattr(result, "results") else result.plot, output)
     details = settings["details"]
     tables, shown = [result.table()], result.pieces()
     if settings["pairwise"] and hasattr(result, "pair_table"):

@@ -54,18 +54,22 @@ class Board(Record):
     n: int
     flips: tuple[Flip, ...]
 
-    def sentence(self) -> str:
+    def sentence(self, noun: str) -> str:
         """Return what decides the first place, and the rank that the fewest items decide."""
         parts = []
         if self.chance_first is not None:
-            parts.append(f"{self.first} stays first in {self.chance_first:.0%} of resamples")
+            parts.append(f"{self.first} is first in {self.chance_first:.0%} of resamples")
         decided = [flip for flip in self.flips if flip.fewest]
         first = [flip for flip in decided if flip.rank == 1][:1]
         least = sorted(decided, key=lambda flip: (flip.fewest or 0, flip.rank))[:1]
-        for flip in dict.fromkeys((*first, *least)):
-            verb = "decides" if flip.fewest == 1 else "decide"
-            parts.append(f"{flip.fewest:,} of {self.n:,} {self.of} {verb} rank {flip.rank}")
-        return "; ".join(parts)
+        of = self.of if self.of == "battles" else f"{noun}s"
+        flips = [
+            f"{flip.fewest:,} of {self.n:,} {of} {'decides' if flip.fewest == 1 else 'decide'} "
+            f"rank {flip.rank}"
+            for flip in (first or least)
+        ]
+        flips += [f"{flip.fewest:,} rank {flip.rank}" for flip in least if first and least != first]
+        return "; ".join([*parts, ", ".join(flips)]) if flips else "".join(parts)
 
 
 def board_of(result: Comparison, counts: WinCounts | None, scores: Floats | None) -> Board | None:

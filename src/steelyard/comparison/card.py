@@ -33,8 +33,8 @@ from steelyard.comparison.results import (
     PROPORTION,
     SENTENCES,
     Comparison,
+    decision_table,
     decision_words,
-    number,
     spoken,
 )
 from steelyard.comparison.suites import TASK, Part, Suite, by_part, item_noun, part_of, suites_of
@@ -184,7 +184,12 @@ class Card(Result):
         open_question = not self.decision.significant
         yield "undecided" if open_question else "settled", self.verdict
         if open_question and self._powered:
-            yield "undecided", self._power_sentence()
+            count = f"more than {MOST:,}" if self.needed is None else f"about {self.needed:,}"
+            text = f"A difference this large would take {count} {self.noun}s ({POWER:.0%} power; "
+            text += f"there are {self.n_segments:,})."
+            if self.needed is not None and self.needed <= self.n_segments:
+                text = f"The power for a difference this large is {POWER:.0%} or more already."
+            yield "undecided", text
         if self.worth is not None:
             at = self.worth.at(self.difference)
             if not any(math.isnan(at[name]) for name in ("agree", "low", "high")):
@@ -194,13 +199,6 @@ class Card(Result):
     @property
     def _powered(self) -> bool:
         return bool(self.difference) and not math.isnan(self.p) and self.unit.n > 1
-
-    def _power_sentence(self) -> str:
-        if self.needed is not None and self.needed <= self.n_segments:
-            return f"The power for a difference this large is {POWER:.0%} or more already."
-        count = f"more than {MOST:,}" if self.needed is None else f"about {self.needed:,}"
-        here = f"{POWER:.0%} power; there are {self.n_segments:,}"
-        return f"A difference this large would take {count} {self.noun}s ({here})."
 
     def __repr__(self) -> str:
         a, b = (named([name]) for name in self.pair)
@@ -279,22 +277,19 @@ class ByScore(Result):
 
     results: Mapping[str, Comparison | Card]
     warnings: tuple[str, ...] = ()
+    provenance: Provenance | None = None
 
     @classmethod
     def of(cls, results: Mapping[str, Comparison | Card]) -> ByScore:
-        """Gather results with all their warnings."""
+        """Gather results, made in the same way from the same inputs, with all their warnings."""
         warnings = (text for result in results.values() for text in result.warnings)
-        return cls(results, tuple(dict.fromkeys(warnings)))
+        first = next(iter(results.values()))
+        return cls(results, tuple(dict.fromkeys(warnings)), first.provenance)
 
     @property
     def first(self) -> Comparison | Card:
         """The result by the first score."""
         return next(iter(self.results.values()))
-
-    @property
-    def provenance(self) -> Provenance | None:
-        """How the results came about: all in the same way, by the same inputs."""
-        return self.first.provenance
 
     def leads(self) -> dict[str, Decision]:
         """Return, by score, the decision on the pair, or on the first two systems."""
@@ -338,17 +333,11 @@ class ByScore(Result):
 
     def table(self) -> Table:
         """Return a row per score: who leads whom by how much, and how sure that is."""
-        columns = [
-            Column("score"), Column("leader", importance=8), Column("other", importance=7),
-            Column("lead", mixed=True, importance=9), Column("low", mixed=True),
-            Column("high", mixed=True), Column("p", p_value=True, importance=8),
-            Column("p adjusted", p_value=True),
-        ]  # fmt: skip
-        rows = []
-        for name, d in self.leads().items():
-            numbers = map(number, (d.difference, d.low, d.high, d.p, d.p_adjusted))
-            rows.append((name, d.leader, d.other, *numbers))
-        return Table("", tuple(columns), tuple(rows), (self.first.unit.sentence(),))
+        leads = self.leads()
+        table = decision_table(leads.values())
+        rows = tuple((name, *row) for name, row in zip(leads, table.rows, strict=True))
+        notes = (self.first.unit.sentence(),)
+        return Table("", (Column("score"), *table.columns), rows, notes)
 
     def pieces(self) -> list[Table | str]:
         """Return the table as a terminal shows it; of a pair with its wins, ties and losses."""
@@ -381,16 +370,12 @@ def decide(
     score
         Which score; may be left out if there is only one.
     human
-        A human score, on which the worth of a difference to human raters is measured where eight
-        systems or more have it; else it is taken from a reference for BLEU, chrF, TER (of the
-        corpus), EED and CharacTER.
-    alpha
-        Level of the tests.
-    slices
-        Columns by each of whose values the two are compared, too.
+        A human score that says what a difference is worth, where eight systems or more have it;
+        else a reference does for BLEU, chrF, TER (of the corpus), EED and CharacTER.
+    alpha, slices
+        Level of the tests; columns by each of whose values the two are compared, too.
     unit
-        What is independent, hence permuted and resampled as a whole: see
-        :func:`steelyard.compare`.
+        What is independent, as in :func:`steelyard.compare`.
     n_bootstrap, rng
         Number of resamples, seed of the draws.
 
@@ -637,15 +622,12 @@ def reference_worth(score: str, scores: Floats, *, corpus: bool) -> AgreementCur
 
 
 def _worth_facts(curve: AgreementCurve, difference: float) -> dict[str, Any]:
+    same = ("metric", "alpha", "n_pairs", "n_systems", "n_sets")
     return {
-        "metric": curve.metric,
-        "difference": abs(difference),
+        **{name: getattr(curve, name) for name in same},
         **curve.at(difference),
-        "alpha": curve.alpha,
+        "difference": abs(difference),
         "beyond": bool(abs(difference) > curve.x[-1]),
-        "n_pairs": curve.n_pairs,
-        "n_systems": curve.n_systems,
-        "n_sets": curve.n_sets,
         "origin": curve.origin or None,
         "sentence": curve.sentence(difference),
     }

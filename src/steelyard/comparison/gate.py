@@ -23,7 +23,7 @@ import numpy as np
 from steelyard.comparison.card import Card, Regression, decide, pair_sample, regressions
 from steelyard.comparison.options import FAILS, CardOptions, Checked, check, parse
 from steelyard.comparison.rankings import the_score
-from steelyard.comparison.suites import TASK, Part, by_part, item_noun
+from steelyard.comparison.suites import TASK, Part, by_part
 from steelyard.core.decision import FEWEST_UNITS, shown_interval
 from steelyard.core.display import Result, Statement, Summary, one_line
 from steelyard.core.errors import InputError, UsageError, printable
@@ -81,7 +81,6 @@ class Gate(Result):
     judged: Mapping[str, Judged]
     requirements: tuple[Checked, ...] = ()
     regressions: tuple[Regression, ...] = ()
-    noun: str = "segment"
     notes: tuple[str, ...] = ()  # of reading
     warnings: tuple[str, ...] = ()
     provenance: Provenance | None = None
@@ -143,7 +142,7 @@ class Gate(Result):
             if judged.worse:
                 yield kind, f"Worse in {listed(judged.worse, 3)}."
             if judged.needed:
-                more = plural(judged.needed, f"more {self.noun}")
+                more = plural(judged.needed, f"more {judged.card.noun}")
                 yield kind, f"About {more} would decide, if the difference stays."
         for item in self.requirements:
             yield kind, f"{item.requirement} {item.result}: {item.found}."
@@ -162,25 +161,15 @@ class Gate(Result):
 
     def markdown(self) -> str:
         """Return a summary for a pull request; texts of outputs are shown as code, on one line."""
-        text = "\n".join(
-            (f"## Gate: {self.verdict}", "", *self.answer(), "", self.table().markdown())
-        )
-        if not self.regressions:
-            return _mentioning_nobody(text)
-        rows = [
-            _mentioning_nobody(f"| item | {self.candidate} | {self.baseline} |"),
-            "|---|---|---|",
-        ]
+        lines = [f"## Gate: {self.verdict}", "", *self.answer(), "", self.table().markdown()]
+        if self.regressions:
+            lines += ["### Worst regressions", ""]
+            lines += [f"| item | {self.candidate} | {self.baseline} |", "|---|---|---|"]
         for item in self.regressions:
             both = zip(item.scores, item.outputs, strict=True)
             cells = " | ".join(f"{score:.4g} {_code(output)}" for score, output in both)
-            rows.append(f"| {_code(item.segment)} | {cells} |")
-        listed_rows = "\n".join(rows)
-        return f"{_mentioning_nobody(text)}\n### Worst regressions\n\n{listed_rows}\n"
-
-
-def _mentioning_nobody(text: str) -> str:
-    return text.replace("@", "@\u200b")
+            lines.append(f"| {_code(item.segment)} | {cells} |")
+        return "\n".join(lines).replace("@", "@\u200b") + "\n"  # which mentions nobody
 
 
 def _code(text: str | None) -> str:
@@ -264,7 +253,6 @@ def gate(  # noqa: PLR0913 - every option has a default
         margin=margin,
         judged={n: _judged(card, margin, (len(scores), n_parts)) for n, card in cards.items()},
         regressions=tuple(regressions(es, two, at, 1.0)),
-        noun=item_noun(es),
         notes=es.notes,
         warnings=tuple(dict.fromkeys(text for text in warnings if text not in es.notes)),
         provenance=Provenance.of("gate", settings, es.inputs, rng),

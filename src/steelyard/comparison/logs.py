@@ -105,9 +105,8 @@ def compare_battles(  # noqa: PLR0913 - every option has a default
     Parameters
     ----------
     log
-        A table of battles (CSV, TSV, JSON lines, also ``.gz``, or Parquet) or of rankings, which
-        unfold into battles; a file of another tool that holds battles; a folder of tables, or of
-        such files; several of them; a pandas, polars or Arrow frame; or a log in memory.
+        A table of battles or of rankings, which unfold into battles; a file of another tool that
+        holds battles; a folder of these, or several of them; a frame; or a log in memory.
     by
         Rankings: ``mean`` (the share of battles won, ties as half), ``bt``, ``elo``, ``trueskill``,
         or with options: ``sy.bt(ties="davidson", scale="elo")``, ``sy.elo(k=20)``.
@@ -122,8 +121,8 @@ def compare_battles(  # noqa: PLR0913 - every option has a default
         Columns and values that select rows.
     unit
         What is independent: ``prompt`` or ``segment``, what battles share by one of the usual
-        columns; any other column, as the user who judged; or single battles (``battle``). ``auto``
-        takes prompts where the log names at least ten, else battles, with a warning.
+        columns; any other column; or single battles (``battle``). ``auto`` takes prompts where the
+        log names at least ten, else battles, with a warning.
     correction, alpha
         Of the tests of every pair, and the level of the tiers.
     intervals, n_bootstrap
@@ -280,7 +279,7 @@ def rank_log(
         if name in RATINGS and name in options.by:
             assert log.played is not None
             rankings[name] = rate_log(
-                RATINGS[name](options),
+                name,
                 log.played,
                 options,
                 stream,
@@ -345,16 +344,13 @@ def _read_log(
     log: Log, options: BattleOptions, *, in_order: bool
 ) -> tuple[CountedLog, int | None, tuple[InputFile, ...]]:
     """Count a log by the units that are asked for; return also the prompts it names, and files."""
+    same = ("left", "right", "outcome", "where", "swapped")
     columns = LogColumns(
-        left=options.left,
-        right=options.right,
-        outcome=options.outcome,
         unit=None if options.unit in (AUTO, BATTLE) else options.unit,
-        where=options.where,
         ignore=tuple(options.ignore),
-        form=options.format,
         words=tuple(options.words),
-        swapped=options.swapped,
+        form=options.format,
+        **{name: getattr(options, name) for name in same},
     )
     log = _of_frame(log, columns)
     several = isinstance(log, (list, tuple))
@@ -446,13 +442,14 @@ def on_elo_scale(ranked: Ranked) -> Ranked:
         return np.log10(values, where=values > 0, out=np.full(values.shape, np.nan))
 
     centre = np.nanmean(log10(ranked.scores)) if (ranked.scores > 0).any() else np.nan
-    changed: dict[str, Any] = {}
-    for name in ("scores", "low", "high"):
-        strengths = getattr(ranked, name)
-        if strengths is not None:
-            changed[name] = CENTRE + TENFOLD * (log10(strengths) - centre)
-    for end in ("low", "high"):  # a chance to win is another form of the gap between two ratings
-        chance = getattr(ranked, f"pairwise_{end}")
-        if chance is not None:
-            changed[f"gap_{end}"] = TENFOLD * (log10(chance) - log10(1 - chance))
-    return replace(ranked, **changed)
+
+    def rating(strengths: Floats) -> Floats:
+        return CENTRE + TENFOLD * (log10(strengths) - centre)
+
+    ranked = replace(ranked, scores=rating(ranked.scores))
+    if ranked.ci is not None:
+        ranked = replace(ranked, ci=rating(ranked.ci))
+    if ranked.pairwise_ci is not None:  # a chance is another form of the gap between two ratings
+        odds = log10(ranked.pairwise_ci) - log10(1 - ranked.pairwise_ci)
+        ranked = replace(ranked, gap_ci=TENFOLD * odds)
+    return ranked

@@ -9,9 +9,9 @@ sentence scores has a name of its own, ``sentence-mean``.
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from functools import cache
+from functools import cache, partial
 from typing import Any
 
 import numpy as np
@@ -59,16 +59,14 @@ from steelyard.stats.strength.wins import (
 )
 
 _BLEU = re.compile(r"(sacre|[a-z]*[0-9]*sp)?bleu(-ref.*)?", re.IGNORECASE)  # no mean of segments
-NO_PAIRS: Floats = np.empty((0, 0))  # where differences of pairs are not wanted
 _CELLS = 4_000_000  # entries of resampled win tables held at a time
 _DRAWN = 100  # systems up to which the share of resamples at each rank is kept, for a figure
 _POSITIONS = 40_000_000  # positions of orders held at a time
 # Resamples of ratings that depend on the order, and orders of each: every one plays all battles.
-RATING_RESAMPLES, RATING_ORDERS = 160, 3
+RATING_RESAMPLES, RATING_ORDERS = 160, 2
 
 Rng = np.random.Generator
 Orders = NDArray[np.integer[Any]]
-_Ends = tuple[Floats | None, Floats | None]
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -155,15 +153,15 @@ def mean_warnings(name: str, table: ScoreTable) -> list[str]:
     """Warn where means of segment scores stand in for the score of a corpus metric."""
     if table.statistics is not None:
         return []
-    means, official = row_means(table.values), table.system_scores
+    official, needed = table.system_scores, "corpus scores need the texts"
     if official is not None:
+        means, needed = row_means(table.values), "official system scores differ"
         both = ~np.isnan(means) & ~np.isnan(official)
         if same_digits(official[both], means[both]):
             return []
-        return [f"{name}: means of segment scores are compared; its official system scores differ"]
-    if not _BLEU.fullmatch(name):
+    elif not _BLEU.fullmatch(name):
         return []
-    return [f"{name}: means of segment scores are compared; its corpus scores need the texts"]
+    return [f"{name}: means of segment scores are compared; its {needed}"]
 
 
 def compared(es: EvalSet, name: str, unit: str) -> Sample:
@@ -246,7 +244,7 @@ def _leads(
     """Return leads of all pairs on the segments both have; ``of_two`` scores two systems there."""
     n = len(scores)
     if n > MOST_SHOWN:
-        return NO_PAIRS
+        return np.empty((0, 0))
     if present.all():
         return np.asarray(scores[:, None] - scores[None, :])
     result = np.zeros((n, n))
@@ -322,22 +320,18 @@ def _median(sample: Sample, _options: RankOptions, _rng: Rng) -> Ranked:
 
 
 def _bt(sample: Sample, options: RankOptions, _rng: Rng) -> Ranked:
-    counts = sample.wins(options.tolerance)
-    fit = bradley_terry(counts.wins, counts.ties, ties_as=options.ties, prior=options.prior)
-    ranked = bt_ranked(fit, sample.systems)
-    if sample.counts is None:
-        return ranked
-    return replace(ranked, replicates=bt_replicates(_drawn_wins(sample, options), fit, options))
-
-
-def _drawn_wins(sample: Sample, options: RankOptions) -> Iterator[WinCounts]:
-    """Yield wins and ties in resamples, some at a time."""
     counts, (n, size) = sample.counts, sample.scores.shape
-    assert counts is not None
+    wins = sample.wins(options.tolerance)
+    fit = bradley_terry(wins.wins, wins.ties, ties_as=options.ties, prior=options.prior)
+    ranked = bt_ranked(fit, sample.systems)
+    if counts is None:
+        return ranked
     step = max(1, _CELLS // max(n * n, 1 if counts.dtype == np.uint8 else size // 4, 1))
-    for first in range(0, len(counts), step):
-        drawn = counts[first : first + step]
-        yield resampled_wins(sample.scores, drawn, tolerance=options.tolerance)
+    tables = (
+        resampled_wins(sample.scores, counts[start : start + step], tolerance=options.tolerance)
+        for start in range(0, len(counts), step)
+    )
+    return replace(ranked, replicates=bt_replicates(tables, fit, options))
 
 
 def bt_replicates(tables: Iterable[WinCounts], fit: Strengths, options: RankOptions) -> Floats:
@@ -378,9 +372,9 @@ def connection_warnings(fit: Strengths, names: tuple[str, ...]) -> tuple[str, ..
 
     odd = {"unbeaten": fit.unbeaten, "winless": fit.winless, "never compared": fit.unmet}
     texts = [f"{what}: {named(members)}" for what, members in odd.items() if members]
-    if not texts:
-        texts = [f"groups that can't be compared: {' | '.join(map(named, fit.components))}"]
-    return tuple(f"{text} (comparison graph not strongly connected)" for text in texts)
+    groups = f"groups that can't be compared: {' | '.join(map(named, fit.components))}"
+    why = "(comparison graph not strongly connected)"
+    return tuple(f"{text} {why}" for text in texts or [groups])
 
 
 # -- ratings that depend on the order of battles: means over random orders
@@ -396,10 +390,11 @@ RATINGS: Mapping[str, Callable[[RankOptions], SequentialRating]] = {
 }
 
 
-def rate_scores(rules: SequentialRating, sample: Sample, options: RankOptions, rng: Rng) -> Ranked:
+def rate_scores(name: str, sample: Sample, options: RankOptions, rng: Rng) -> Ranked:
     """Rate by who has the higher score on a segment, in random orders or in that of the file."""
     scored = ~np.isnan(sample.scores).all(axis=0)  # segments that nobody has would cost time
     scores, tolerance = sample.scores[:, scored], options.tolerance
+    rules = RATINGS[name](options)
 
     def play(order: Orders, stream: Rng) -> Ratings:
         return scores_in_orders(rules, scores, order, stream, tolerance=tolerance)
@@ -415,7 +410,7 @@ def rate_scores(rules: SequentialRating, sample: Sample, options: RankOptions, r
 
 
 def rate_log(
-    rules: SequentialRating,
+    name: str,
     battles: Battles,
     options: RankOptions,
     rng: Rng,
@@ -427,6 +422,7 @@ def rate_log(
 
     Random orders are of sorted battles, so that the order of the rows of a file does not matter.
     """
+    rules = RATINGS[name](options)
 
     def play(order: Orders, _rng: Rng) -> Ratings:
         return battles_in_orders(rules, battles, order)
@@ -502,10 +498,6 @@ def _in_orders(
     return averaged, replicates
 
 
-def _rated_by(name: str) -> Callable[[Sample, RankOptions, Rng], Ranked]:
-    return lambda sample, options, rng: rate_scores(RATINGS[name](options), sample, options, rng)
-
-
 # -- the registry
 
 
@@ -539,8 +531,8 @@ AGGREGATIONS = {
         _median, "mood", test_by_unit="median", average=lambda data: row_medians(data.scores)
     ),
     "bt": Aggregation(_bt, "sign"),
-    "elo": Aggregation(_rated_by("elo"), "sign"),
-    "trueskill": Aggregation(_rated_by("trueskill"), "sign"),
+    "elo": Aggregation(partial(rate_scores, "elo"), "sign"),
+    "trueskill": Aggregation(partial(rate_scores, "trueskill"), "sign"),
     "sentence-mean": Aggregation(
         _sentence_mean, "t", "mcnemar", average=lambda data: row_means(data.scores)
     ),
@@ -562,15 +554,13 @@ def with_intervals(ranked: Ranked, level: float | Floats) -> Ranked:
     level = np.broadcast_to(level, ranked.scores.shape)
     if ranked.in_order:
         level = _of_few(level, len(replicates))
-    low, high = _interval(replicates, level)
     undefined = np.isnan(ranked.scores)
     drawn_ranks = ranks(replicates, close=ranked.close, floor=ranked.floor)
     if not undefined.all():  # systems without a score can still rank above those with one
         drawn_ranks += ranked.ranks[~undefined].min() - 1
     best, worst = _interval(drawn_ranks, level)
     n = len(ranked.scores)
-    gaps: _Ends = (None, None)
-    pairs: _Ends = (None, None)
+    gaps = pairs = None
     if n <= MOST_SHOWN:
         gaps = _pair_intervals(lead, replicates, level)
         if ranked.pairwise.size and against is not None:
@@ -578,15 +568,11 @@ def with_intervals(ranked: Ranked, level: float | Floats) -> Ranked:
             pairs = gaps if against is lead else _pair_intervals(against, replicates, level)
     return replace(
         ranked,
-        low=np.where(undefined, np.nan, low),
-        high=np.where(undefined, np.nan, high),
-        best_rank=np.floor(best),
-        worst_rank=np.ceil(worst),
-        gap_low=gaps[0],
-        gap_high=gaps[1],
+        ci=np.where(undefined, np.nan, _interval(replicates, level)),
+        rank_ci=np.stack([np.floor(best), np.ceil(worst)]),
+        gap_ci=gaps,
+        pairwise_ci=pairs,
         rank_shares=bootstrap.rank_shares(drawn_ranks) if n <= _DRAWN else None,
-        pairwise_low=pairs[0],
-        pairwise_high=pairs[1],
     )
 
 
@@ -599,18 +585,19 @@ def _of_few(level: Floats, n: int) -> Floats:
     return np.asarray(1 - 2 * np.maximum(tail, 0.0))
 
 
-def _interval(replicates: Floats, level: Floats) -> tuple[Floats, Floats]:
-    low, high = np.full((2, replicates.shape[1]), np.nan)
+def _interval(replicates: Floats, level: Floats) -> Floats:
+    """Return low and high ends, each at its level."""
+    ends = np.full((2, replicates.shape[1]), np.nan)
     for asked in np.unique(level[~np.isnan(level)]):
         columns = np.flatnonzero(level == asked)
-        low[columns], high[columns] = bootstrap.interval(replicates[:, columns], float(asked))
-    return low, high
+        ends[:, columns] = bootstrap.interval(replicates[:, columns], float(asked))
+    return ends
 
 
 def _pair_intervals(
     against: Callable[[Floats, int], Floats], replicates: Floats, level: Floats
-) -> tuple[Floats, Floats]:
-    n = replicates.shape[1]
-    rows = [_interval(against(replicates, i), np.maximum(level[i], level)) for i in range(n)]
-    low, high = (np.array([row[end] for row in rows]).reshape(n, n) for end in (0, 1))
-    return low, high
+) -> Floats:
+    rows = range(replicates.shape[1])
+    return np.stack(
+        [_interval(against(replicates, i), np.maximum(level[i], level)) for i in rows], axis=1
+    )

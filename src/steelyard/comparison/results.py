@@ -68,11 +68,6 @@ TESTS = {
     "elo-gap": "test of Elo ratings",
     "trueskill-gap": "test of TrueSkill",
 }
-_SHORT_CORRECTIONS = {
-    "holm": "Holm",
-    "bonferroni": "Bonferroni",
-    "benjamini-hochberg": "Benjamini-Hochberg",
-}
 _REFERENCE = re.compile(r"(human[-_ ]?)?ref(erence)?[-_ ]?[a-z0-9]?", re.IGNORECASE)
 
 
@@ -107,9 +102,9 @@ class Ranked:
     """One ranking of the systems, in the order of :attr:`Comparison.systems`.
 
     Scores are in the numbers of the score itself; ``pairwise[i, j]`` of a mean or a median is that
-    of i minus that of j, else the chance that i beats j by one fit of all systems. ``low`` and
-    ``high`` are ends of 95% intervals, also of ranks, of ``pairwise``, and of the ``gap`` between
-    two scores. ``alone[i, j]`` is the share of segments (or battles) that i wins against j, ties as
+    of i minus that of j, else the chance that i beats j by one fit of all systems. Low and high
+    ends of 95% intervals are those of scores, of ranks, of ``pairwise``, and of the gap between two
+    scores. ``alone[i, j]`` is the share of segments (or battles) that i wins against j, ties as
     half, each pair by itself. ``of`` says what is ranked by, where that is not the segment scores.
 
     ``replicates`` are scores in resamples, until intervals are made of them; ``against`` gives row
@@ -120,15 +115,11 @@ class Ranked:
     scores: Floats
     ranks: Floats
     pairwise: Floats
-    low: Floats | None = None
-    high: Floats | None = None
-    best_rank: Floats | None = None
-    worst_rank: Floats | None = None
-    gap_low: Floats | None = None
-    gap_high: Floats | None = None
+    ci: Floats | None = None
+    rank_ci: Floats | None = None
+    gap_ci: Floats | None = None
+    pairwise_ci: Floats | None = None
     rank_shares: Floats | None = None  # share of the resamples in which i has rank j + 1
-    pairwise_low: Floats | None = None
-    pairwise_high: Floats | None = None
     higher_is_better: bool = True
     of: str | None = None
     average: bool = False  # whether numbers are of the score's own scale
@@ -141,65 +132,62 @@ class Ranked:
     close: float = SAME
     floor: float = 0.0
 
+    @property
+    def low(self) -> Floats | None:
+        """Low ends of the intervals of scores."""
+        return None if self.ci is None else self.ci[0]
+
+    @property
+    def high(self) -> Floats | None:
+        """High ends of the intervals of scores."""
+        return None if self.ci is None else self.ci[1]
+
     def turned(self) -> Ranked:
         """Return the same ranking in numbers of the other sign, of which less is better."""
-
-        def minus(name: str) -> Any:
-            values = getattr(self, name)
-            return None if values is None else 0.0 - values  # no -0.0
-
-        ends = {
-            f"{of}{end}": minus(f"{of}{other}")
-            for of in ("", "gap_", "pairwise_")
-            for end, other in (("low", "high"), ("high", "low"))
-        }
-        better = not self.higher_is_better
-        numbers = {name: minus(name) for name in ("scores", "pairwise")}
-        return replace(self, higher_is_better=better, **numbers, **ends)
+        numbers: dict[str, Any] = {"scores": 0.0 - self.scores, "pairwise": 0.0 - self.pairwise}
+        for name in ("ci", "gap_ci", "pairwise_ci"):
+            ends = getattr(self, name)
+            numbers[name] = None if ends is None else 0.0 - ends[::-1]  # no -0.0
+        return replace(self, higher_is_better=not self.higher_is_better, **numbers)
 
     def leads(self, *, of_pairs: bool = True) -> tuple[Floats, Floats, Floats]:
         """Return how far each row leads each column, in the better direction, and its interval.
 
         Averages are those of the segments that both have, unless ``of_pairs`` is False.
         """
-        value = self.scores[:, None] - self.scores[None, :]
-        low, high = self.gap_low, self.gap_high
+        value, ends = self.scores[:, None] - self.scores[None, :], self.gap_ci
         if self.average and of_pairs and self.pairwise.size:
-            value, low, high = self.pairwise, self.pairwise_low, self.pairwise_high
-        unknown = np.full(value.shape, np.nan)
-        low, high = (unknown if low is None else low), (unknown if high is None else high)
+            value, ends = self.pairwise, self.pairwise_ci
+        low, high = np.full((2, *value.shape), np.nan) if ends is None else ends
         return (value, low, high) if self.higher_is_better else (0.0 - value, 0.0 - high, 0.0 - low)
 
     @property
     def digits(self) -> int:
         """Decimals that follow the standard error; without one, strengths need more."""
-        if self.low is not None and self.high is not None:
-            decimals = interval_decimals(self.scores, self.low, self.high)
-            if decimals is not None:
-                return decimals
+        decimals = None if self.ci is None else interval_decimals(self.scores, *self.ci)
+        if decimals is not None:
+            return decimals
         size = np.nanmax(np.abs(self.scores), initial=0.0)
         return 1 if size >= 1000 else 2 if size >= 10 else 3
 
     def to_dict(self, systems: Sequence[str]) -> dict[str, Any]:
         """Return what ``--json`` prints."""
 
-        def ends(low: Floats | None, high: Floats | None) -> dict[str, Any] | None:
-            if low is None or high is None:
-                return None
-            return by_name(systems, np.stack([low, high], axis=1))
+        def ends(of: Floats | None) -> dict[str, Any] | None:
+            return None if of is None else by_name(systems, of.T)
 
-        def matrices(low: Floats | None, high: Floats | None) -> dict[str, Any] | None:
-            return None if low is None else {"low": low, "high": high}
+        def matrices(of: Floats | None) -> dict[str, Any] | None:
+            return None if of is None else {"low": of[0], "high": of[1]}
 
         return {
             "scores": by_name(systems, self.scores),
             "ranks": dict(zip(systems, whole(self.ranks), strict=True)),
-            "ci": ends(self.low, self.high),
-            "rank_ci": ends(self.best_rank, self.worst_rank),
+            "ci": ends(self.ci),
+            "rank_ci": ends(self.rank_ci),
             "pairwise": self.pairwise if self.pairwise.size else None,
             "pairwise_alone": self.alone,
-            "pairwise_ci": matrices(self.pairwise_low, self.pairwise_high),
-            "gap_ci": matrices(self.gap_low, self.gap_high),
+            "pairwise_ci": matrices(self.pairwise_ci),
+            "gap_ci": matrices(self.gap_ci),
             "higher_is_better": self.higher_is_better,
             "of": self.of,
         }
@@ -321,28 +309,6 @@ class Comparison(Result):
         keys = [(np.inf if np.isnan(r) else r, s) for r, s in zip(ranks, self.systems, strict=True)]
         return [self.systems[i] for i in sorted(range(len(keys)), key=keys.__getitem__)]
 
-    def best(self, by: str) -> list[str]:
-        """Return all systems of the first rank; none where nobody has a rank."""
-        ranks = dict(zip(self.systems, self.aggregations[by].ranks, strict=True))
-        return [system for system in self.ranking(by) if ranks[system] == 1]
-
-    def better_by_test(self, by: str, system: str) -> list[str]:
-        """Return the systems that rank below one, but are better by the test."""
-        tiers = self.tiers.get(by)
-        return [] if tiers is None else [low for high, low in tiers.against if high == system]
-
-    def ahead_of(self, by: str, system: str) -> list[str]:
-        """Return the systems that rank below one, but are better by the test.
-
-        And those that lead it where both have scores, if an average is ranked by.
-        """
-        better = self.better_by_test(by, system)
-        ranked, i = self.aggregations[by], self.systems.index(system)
-        if self.uneven and ranked.average and ranked.pairwise.size:
-            below = (ranked.ranks > ranked.ranks[i]) & (ranked.leads()[0][i] < 0)
-            better += [s for s in self.ranking(by) if below[self.systems.index(s)]]
-        return list(dict.fromkeys(better))
-
     # -- pairs
 
     def decisions(self, by: str | None = None) -> list[Decision]:
@@ -373,10 +339,8 @@ class Comparison(Result):
             test = self.tests[name]
             p, adjusted = test.p, test.p_adjusted
             low, high = agreeing(value, (low, high), p)
-            common |= {
-                "test": TESTS.get(name, name),
-                "correction": _SHORT_CORRECTIONS.get(test.correction, ""),
-            }
+            common["test"] = TESTS.get(name, name)
+            common["correction"] = "" if test.correction == "none" else test.correction.title()
             if test.correction != "none":
                 common["n_pairs"] = int(np.triu(~np.isnan(p), 1).sum())
         index = {system: i for i, system in enumerate(self.systems)}
@@ -428,8 +392,11 @@ class Comparison(Result):
 
     def answer(self) -> tuple[str, ...]:
         """Return who leads, by how much, and who is too close to call: three sentences."""
-        words = self.words()
-        return (*words.settled[:1], *words.undecided[:2], *words.sureness)[:3]
+        words, plain = self.words(), ""
+        if self.unit.name == SEGMENT:  # which the size of the comparison says, too
+            plain = self.spoken_unit.summary()
+        sureness = [s for s in words.sureness if s != plain or self.unit.coarser is not None]
+        return (*words.settled[:1], *words.undecided[:2], *sureness)[:3]
 
     def __repr__(self) -> str:
         return one_line(self, f"by {self.size}; {self.first}: {named(self.ranking(self.first))}")
@@ -524,22 +491,19 @@ class Comparison(Result):
                 cells.append([number(x) for x in getattr(ranked, end)])
         rows = tuple(tuple(column[i] for column in cells) for i in order)
         board = self.board if len(self.systems) > 2 else None
-        firm = () if board is None else tuple(filter(None, [board.sentence()]))
+        firm = () if board is None else tuple(filter(None, [board.sentence(self.noun)]))
         if brief:  # the column of tiers has the rules
             return Table("", tuple(columns), rows, firm, bold=frozenset(bold))
         rules: set[int] = set()
         if self.first in self.tiers:
             tier = [self.tiers[self.first].clusters[i] for i in order]
             rules = {i for i in range(1, len(tier)) if tier[i] != tier[i - 1]}
-        notes = (*self._table_notes(), *firm)
-        return Table("", tuple(columns), rows, notes, frozenset(rules), frozenset(bold))
-
-    def _table_notes(self) -> tuple[str, ...]:
         notes = [self.size, self.spoken_unit.sentence()]
         if self.tiers:
             tests = (f"{self.shown(by)} by {by_test(t.test)}" for by, t in self.tiers.items())
             notes.append(f"tiers at {self.alpha:g}: {', '.join(tests)}")
-        return (*notes, *self.notes)
+        notes += [*self.notes, *firm]
+        return Table("", tuple(columns), rows, tuple(notes), frozenset(rules), frozenset(bold))
 
     def pair_table(self, by: str | None = None) -> Table:
         """Return a row per pair of systems, in the order of a ranking: the first, unless named.
@@ -549,20 +513,28 @@ class Comparison(Result):
         """
         by = by or self.first
         decisions, ranked = self.decisions(by), self.aggregations[by]
-        columns = [
-            Column("leader"), Column("other"), Column("difference", mixed=True, importance=8),
-            Column("low", mixed=True), Column("high", mixed=True),
-            Column("p", p_value=True, importance=6), Column("p_adjusted", p_value=True),
-            Column("test", importance=2),
-        ]  # fmt: skip
-        cells = [[getattr(d, column.name) for d in decisions] for column in columns]
+        table = decision_table(decisions)
+        columns, rows = [*table.columns], [*table.rows]
         chance = None if ranked.average or not ranked.pairwise.size else ranked.pairwise
         for name, values in (("chance", chance), ("alone", ranked.alone)):
             if values is not None:
                 place = {system: i for i, system in enumerate(self.systems)}
                 columns.append(Column(name, digits=3))
-                cells.append([float(values[place[d.leader], place[d.other]]) for d in decisions])
-        return Table(self.shown(by), tuple(columns), tuple(zip(*cells, strict=True)))
+                shares = (float(values[place[d.leader], place[d.other]]) for d in decisions)
+                rows = [(*row, share) for row, share in zip(rows, shares, strict=True)]
+        return Table(self.shown(by), tuple(columns), tuple(rows))
+
+
+def decision_table(decisions: Iterable[Decision]) -> Table:
+    """Return a row per decision: who leads whom by how much, and how sure that is."""
+    columns = (
+        Column("leader", importance=8), Column("other", importance=7),
+        Column("difference", mixed=True, importance=9), Column("low", mixed=True),
+        Column("high", mixed=True), Column("p", p_value=True, importance=6),
+        Column("p_adjusted", p_value=True), Column("test", importance=2),
+    )  # fmt: skip
+    rows = (tuple(getattr(d, column.name) for column in columns) for d in decisions)
+    return Table("", columns, tuple(rows))
 
 
 # -- words
@@ -574,29 +546,36 @@ def statements(result: Comparison) -> Iterator[Statement]:
     if n == 1:
         yield "undecided", first_place(result.systems, 1, "")
         return
-    if result.best(by):
-        yield from _leader(result, by)
+    ranks = dict(zip(result.systems, result.aggregations[by].ranks, strict=True))
+    top = [system for system in result.ranking(by) if ranks[system] == 1]
+    if top:
+        yield from _leader(result, by, top)
     else:
-        ranks = result.aggregations[by].ranks
-        lost = [s for s, rank in zip(result.systems, ranks, strict=True) if np.isnan(rank)]
+        lost = [system for system, rank in ranks.items() if np.isnan(rank)]
         why = f"the data do not rank {listed(lost, 8)} by {result.measure(by)}"
         yield "undecided", f"Which of {n} systems is best is not decided: {why}."
     if result.tests or result.aggregations[by].low is not None:
         yield "sureness", result.spoken_unit.summary()
 
 
-def _leader(result: Comparison, by: str) -> Iterator[Statement]:
-    top, tiers, n = result.best(by), result.tiers.get(by), len(result.systems)
+def _leader(result: Comparison, by: str, top: Sequence[str]) -> Iterator[Statement]:
+    tiers, n = result.tiers.get(by), len(result.systems)
     names = {system: system_name(system, result.references) for system in result.systems}
     ranks_first = _opening(first_place([names[s] for s in top], n, result.measure(by)))
     if len(top) > 1:
         yield "settled", ranks_first
         return
-    ahead = [names[system] for system in result.ahead_of(by, top[0])]
-    if ahead:
-        better = tiers is not None and result.better_by_test(by, top[0])
-        how = f"better by {by_test(tiers.test)}" if tiers and better else "ahead"
-        where = f" on the {result.noun}s that both have" if result.uneven else ""
+    better, how, where = list[str](), "ahead", ""
+    if tiers is not None:
+        better = [low for high, low in tiers.against if high == top[0]]
+        how = f"better by {by_test(tiers.test)}" if better else how
+    ranked, i = result.aggregations[by], result.systems.index(top[0])
+    if result.uneven and ranked.average and ranked.pairwise.size:
+        where = f" on the {result.noun}s that both have"
+        behind = (ranked.ranks > ranked.ranks[i]) & (ranked.leads()[0][i] < 0)
+        better += [s for s in result.ranking(by) if behind[result.systems.index(s)]]
+    if better:
+        ahead = [names[system] for system in dict.fromkeys(better)]
         verb = "is" if len(ahead) == 1 else "are"
         text = f"{all_of(ahead)} {verb} {how}{where}: ranking and test disagree"
         yield "settled", ranks_first
@@ -606,7 +585,7 @@ def _leader(result: Comparison, by: str) -> Iterator[Statement]:
         yield "settled", ranks_first
         yield "undecided", f"No pair was tested, so the lead of {names[top[0]]} may be chance."
         return
-    close = [names[s] for s in _not_beaten(result, by, tiers, top[0])]
+    close = [names[s] for s in (result.board.tied_with_first if result.board else ())]
     decision = result.decision(top[0], result.ranking(by)[1], by)
     text = decision_words(decision, result.references)
     if not close and not tiers.warnings:
@@ -621,26 +600,6 @@ def _leader(result: Comparison, by: str) -> Iterator[Statement]:
     leader, other = names[decision.leader], names[decision.other]
     yield "undecided", _opening(replace(decision, leader=leader, other=other).lead())
     yield "undecided", _opening(too_close([names[top[0]], *close]))
-
-
-def _not_beaten(result: Comparison, by: str, tiers: Tiers, best: str) -> list[str]:
-    """Return the ranked systems that the test does not find worse than the best one."""
-    p = dict(
-        zip(
-            result.systems,
-            result.tests[tiers.test].p_adjusted[result.systems.index(best)],
-            strict=True,
-        )
-    )
-    ranks = dict(zip(result.systems, result.aggregations[by].ranks, strict=True))
-    better = result.better_by_test(by, best)
-    return [
-        system
-        for system in result.ranking(by)
-        if system != best
-        and not np.isnan(ranks[system])
-        and (not p[system] < result.alpha or system in better)
-    ]
 
 
 def by_test(test: str) -> str:

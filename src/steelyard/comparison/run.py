@@ -110,8 +110,7 @@ def compare(  # noqa: PLR0913 - every option has a default
         Rankings: ``mean median bt elo trueskill``, by default the first three (no median of scores
         that are 0 or 1, no Bradley-Terry of more than 60 systems); with options as
         ``[sy.bt(ties="davidson"), sy.elo(k=20)]``. The mean of a corpus score, such as BLEU, is the
-        score of all segments together where its statistics are known; ``sentence-mean`` is the mean
-        of its sentence scores.
+        score of all segments together; ``sentence-mean`` is the mean of its sentence scores.
     tests
         Tests of all pairs: ``t permutation bootstrap mood median sign wilcoxon mcnemar bt-gap``; by
         default those that fit the rankings, and none for more than 300 systems.
@@ -120,10 +119,9 @@ def compare(  # noqa: PLR0913 - every option has a default
     correction, alpha
         ``holm``, ``benjamini-hochberg``, ``bonferroni`` or ``none``; the level of the tiers.
     unit
-        What is independent: ``segment``, ``document``, ``prompt`` (segments of one source), a
-        column of the input, or a number of consecutive segments. ``auto`` takes documents where at
-        least ten are known, or prompts that segments share, else segments. Tests, intervals, ranks
-        and tiers follow it.
+        What is independent, in tests, intervals and tiers: ``segment``, ``document``, ``prompt``
+        (segments of one source), a column of the input, or a number of consecutive segments.
+        ``auto`` takes documents where ten are known, or prompts that segments share, else segments.
     intervals, n_bootstrap
         Whether whole units are resampled for 95% intervals (None: no intervals), and how often.
     pass_k
@@ -282,8 +280,14 @@ def _disagreement(systems: Sequence[str], rankings: Mapping[str, Ranked]) -> lis
     best = {by: top for by, top in best.items() if top}
     if not best or set.intersection(*map(set, best.values())):
         return []
-    shown = "; ".join(f"{by}: {', '.join(top)}" for by, top in best.items())
-    return [f"rankings disagree on the best system ({shown})"]
+    leaders = set(next(iter(best.values())))
+    shown = [
+        f"{by}: {listed(top, 3)}"
+        for k, (by, top) in enumerate(best.items())
+        if not k or leaders.isdisjoint(top)
+    ]
+    shown = shown if len(shown) > 1 else [f"{by}: {listed(top, 3)}" for by, top in best.items()]
+    return [f"rankings disagree on the best system ({'; '.join(shown)})"]
 
 
 def _common_segments(data: Sample, names: Sequence[str]) -> Counts | None:
@@ -320,7 +324,7 @@ def _with_intervals(by: str, drawn: Ranked, question: Question, tests: Sequence[
     """Add intervals to a ranking, and put it in the numbers of the score itself."""
     data = question.data
     ranked = with_intervals(drawn, data.level)
-    if by in ("mean", "sentence-mean") and ranked.low is not None and data.units.n < FEW_UNITS:
+    if by in ("mean", "sentence-mean") and ranked.ci is not None and data.units.n < FEW_UNITS:
         ranked = _of_few_units(by, ranked, question, tests)
     if ranked.average and not data.higher_is_better:
         ranked = ranked.turned()
@@ -332,8 +336,8 @@ def _with_intervals(by: str, drawn: Ranked, question: Question, tests: Sequence[
     single = data.counts is not None and data.blocks is None
     if single and present.any(axis=0).sum() > 1:  # else there is no interval
         right = np.where(present, np.abs(data.scores), 0.0).sum(axis=1)
-        low, high = wilson_interval(right, present.sum(axis=1), LEVEL)
-        ranked = replace(ranked, low=low, high=high)
+        ends = wilson_interval(right, present.sum(axis=1), LEVEL)
+        ranked = replace(ranked, ci=np.array(ends))
     return replace(ranked, of=PROPORTION)
 
 
@@ -341,15 +345,11 @@ def _of_few_units(by: str, ranked: Ranked, question: Question, tests: Sequence[s
     """Give means of few units intervals by t, and their differences those of the test."""
     data = question.data
     if not data.binary and (data.statistics is None or by != "mean"):
-        low, high = t_interval(data.scores, data.blocks, LEVEL)
-        ranked = replace(ranked, low=low, high=high)
+        ranked = replace(ranked, ci=np.array(t_interval(data.scores, data.blocks, LEVEL)))
     ends = mean_gap_intervals(by, tests, question)
-    if ends is None:
-        return ranked
-    ranked = replace(ranked, pairwise_low=ends[0], pairwise_high=ends[1])
-    if np.isnan(data.scores).any():  # gaps of means over what each has are something else
-        return ranked
-    return replace(ranked, gap_low=ends[0], gap_high=ends[1])
+    # Gaps of means over what each has are something else.
+    gaps = ranked.gap_ci if ends is None or np.isnan(data.scores).any() else ends
+    return ranked if ends is None else replace(ranked, pairwise_ci=ends, gap_ci=gaps)
 
 
 @keywords(CompareOptions, hidden=RANKED)
@@ -410,7 +410,8 @@ def rank_together(
     check_scores(es, names)
     tables = [es[name] for name in names]
     sign = np.array([[1.0 if table.higher_is_better else -1.0] for table in tables])
-    means = sign * np.stack([_system_means(table) for table in tables])
+    of_systems = [t.system_scores if not t.has_segments else row_means(t.values) for t in tables]
+    means = sign * np.array(of_systems, dtype=float)
     result = autorank(means, form)
     pairs = np.asarray(result.ranks[None, :] - result.ranks[:, None])
     ranked = Ranked(-result.ranks, ranks(-result.ranks), pairs, against=lead, average=True)
@@ -430,7 +431,7 @@ def rank_together(
     settings |= {"unit": units.name}
     settings |= {} if drawn is None else {"bootstrap": options.n_bootstrap}
     size, z = plural(es.n_segments, "segment"), "z" if form == "wmt25" else "1 to N"
-    of_systems = f"{plural(es.n_systems, 'system')}, {size}; beside it {z} by score"
+    size_in_words = f"{plural(es.n_systems, 'system')}, {size}; beside it {z} by score"
     by_score = {
         what: {name: by_name(es.systems, x) for name, x in zip(names, rows, strict=True)}
         for what, rows in (("means", sign * means), ("scaled", result.scaled))
@@ -442,7 +443,7 @@ def rank_together(
         aggregations={AUTORANK: ranked.turned()},
         tests={},
         tiers={},
-        size=f"AutoRank {form} of {listed(names, 8)}: {of_systems}",
+        size=f"AutoRank {form} of {listed(names, 8)}: {size_in_words}",
         over=f"of {all_of(names)} over {size}",
         facts={"scores": list(names), "form": form, **by_score},
         notes=tuple(notes),
@@ -451,13 +452,6 @@ def rank_together(
         alpha=options.alpha,
     )
     return replace(ranking, board=board_of(ranking, None, None))
-
-
-def _system_means(table: ScoreTable) -> Floats:
-    if table.has_segments:
-        return row_means(table.values)
-    assert table.system_scores is not None
-    return np.asarray(table.system_scores)
 
 
 def _composite(tables: Sequence[ScoreTable], means: Floats, form: str) -> Floats:

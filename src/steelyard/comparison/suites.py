@@ -34,7 +34,9 @@ _LLM_LOGS = ("lm-eval", "inspect", "promptfoo", "swe-bench")
 
 
 def item_noun(es: EvalSet) -> str:
-    """Return what the segments of a set are called: items of LLM evaluations, else segments."""
+    """Return what the segments of a set are called: tasks of a leaderboard, items of LLM logs."""
+    if es.inputs and all(file.format == "system table" for file in es.inputs):
+        return TASK
     formats = " ".join(file.format.casefold() for file in es.inputs)
     llm = TASK in es.segments.metadata or any(name in formats for name in _LLM_LOGS)
     return "item" if llm else SEGMENT
@@ -272,14 +274,12 @@ def part_of(
     mean, error, freedom, n_units = (float(x[0]) for x in mean_error(gap[None], codes))
     value = mean if lead is None else lead
     p = float(few_units_p(np.array(p), np.array(n_units), two_sided=True))
-    if n_units < FEW_UNITS:
+    if n_units < FEW_UNITS or ends is None:
         invert = proportion_interval if binary else flip_interval
+        invert = invert if n_units < FEW_UNITS else paired.t_interval
         low, high = (float(end[0]) + value - mean for end in invert(gap[None], codes))
-    elif ends is None:
-        low, high = (float(end[0]) for end in paired.t_interval(gap[None], codes))
-    else:
-        low, high = ends
-    low, high = _agreeing(value, low, high, p)
+        ends = (low, high)
+    low, high = _agreeing(value, *ends, p)
     return Part(name, len(gap), scores, value, low, high, p, p, int(n_units), error, freedom)
 
 

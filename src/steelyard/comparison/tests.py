@@ -5,6 +5,7 @@ from __future__ import annotations
 import copy
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
+from typing import Any
 
 import numpy as np
 
@@ -237,7 +238,7 @@ def pair_test(name: str, question: Question) -> PairTest:
     return replace(result, warnings=tuple(warnings), p_adjusted=adjusted)
 
 
-def mean_gap_intervals(by: str, tests: Sequence[str], question: Question) -> Ends | None:
+def mean_gap_intervals(by: str, tests: Sequence[str], question: Question) -> Floats | None:
     """Intervals of mean differences, row less column, that say what the test of the means says.
 
     They invert the test that fits the ranking, or another of means that was asked for. None with
@@ -270,28 +271,15 @@ def mean_gap_intervals(by: str, tests: Sequence[str], question: Question) -> End
         low, high, value = low + leads - value, high + leads - value, leads
     low, high = agreeing(value, (low, high), p[i, j])
     ends = np.zeros((2, n, n))
-    ends[0, i, j], ends[1, i, j] = low, high
-    ends[0, j, i], ends[1, j, i] = 0.0 - high, 0.0 - low
-    return ends[0], ends[1]
+    ends[:, i, j] = low, high
+    ends[:, j, i] = 0.0 - high, 0.0 - low
+    return ends
 
 
-def corrected(
-    p: Floats,
-    options: PairOptions,
-    *,
-    unit: str,
-    of: str | None = None,
-    error: float = 0.0,
-) -> PairTest:
-    """Correct p-values for the number of pairs."""
-    return PairTest(
-        p=p,
-        p_adjusted=adjust_pairs(p, options.correction, symmetric=True),
-        correction=options.correction,
-        unit=unit,
-        of=of,
-        error=error,
-    )
+def corrected(p: Floats, options: PairOptions, **more: Any) -> PairTest:
+    """Correct p-values for the number of pairs; ``more`` are further fields of the result."""
+    adjusted = adjust_pairs(p, options.correction, symmetric=True)
+    return PairTest(p, adjusted, options.correction, **more)
 
 
 def tiers_by(
