@@ -39,7 +39,7 @@ from steelyard.core.options import check_instance
 from steelyard.core.provenance import InputFile, Provenance
 from steelyard.core.rng import Rng, generator
 from steelyard.core.text import plural
-from steelyard.data.judgements import BattleLog
+from steelyard.data.judgements import BattleLog, Rankings
 from steelyard.data.units import (
     AUTO,
     FEWEST,
@@ -57,6 +57,7 @@ from steelyard.formats.judged import battles
 from steelyard.formats.judged.battle_counts import CountedLog, from_log, log_files, read_counts
 from steelyard.formats.judged.battles import LogColumns, unfolded
 from steelyard.formats.options import selection
+from steelyard.formats.reading import Reading, read_any
 from steelyard.formats.view import FileView
 from steelyard.stats.arrays import Floats, ratio
 from steelyard.stats.paired.tests import gap_test, sign_test_counts
@@ -352,7 +353,7 @@ def _read_log(
         form=options.format,
         **{name: getattr(options, name) for name in same},
     )
-    log = _of_frame(log, columns)
+    log = _of_frame(log, options, columns)
     several = isinstance(log, (list, tuple))
     kinds = (str, Path) if several else (str, Path, BattleLog)
     for part in log if isinstance(log, (list, tuple)) and log else [log]:
@@ -379,14 +380,24 @@ def _read_log(
     return counted_log, shared, inputs
 
 
-def _of_frame(log: Any, columns: LogColumns) -> Any:
+def _of_frame(log: Any, options: BattleOptions, log_columns: LogColumns) -> Any:
     """Return the log that a frame holds; all else stays what it is."""
     if not frames.recognise(log):
         return log
-    table = columns.selected(frames.read(log))
-    if columns.are_rankings(table):
-        return unfolded(battles.read_rankings(table))
-    return battles.read(battles.prepared(table, columns), columns)
+    if log_columns.words or log_columns.swapped:
+        table = log_columns.selected(frames.read(log))
+        return battles.read(battles.prepared(table, log_columns), log_columns)
+    sides = ("left", "right", "outcome")
+    columns = tuple((role, column) for role in sides if (column := getattr(options, role)))
+    if options.unit not in (AUTO, BATTLE, PROMPT, SEGMENT):
+        columns += (("unit", options.unit),)
+    reading = Reading(options.where, tuple(options.ignore), columns=columns, form=options.format)
+    form, content, _ = read_any(log, reading)
+    if isinstance(content, Rankings):
+        content = unfolded(content)
+    if not isinstance(content, BattleLog):
+        raise UsageError(f"log: the frame holds {form}, expected battles (left, right, outcome)")
+    return content
 
 
 def _input(log: Path, form: str, columns: LogColumns) -> InputFile:

@@ -140,7 +140,8 @@ def trueskill(
 
 def _checked(name: str, **settings: Any) -> Ranking:
     # What is usual differs between scores and logs.
-    asked = {key: value for key, value in settings.items() if value is not None}
+    usual = ("orders", "scale")
+    asked = {name: x for name, x in settings.items() if name not in usual or x is not None}
     BattleOptions(**asked)
     return Ranking(name, asked)
 
