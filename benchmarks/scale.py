@@ -36,7 +36,7 @@ from steelyard.formats.judged.battle_counts import read_counts
 def count(path, n):
     counted = read_counts(path)
     assert counted.n_battles == n
-    for tables in LogSample(counted, 100).tables(np.random.default_rng(0)):
+    for tables in LogSample(counted, n_resamples=100).tables(np.random.default_rng(0)):
         assert tables.wins.shape[1:] == (100, 100)
 few = sys.argv[1].rsplit("-", 1)[0] + "-few.parquet"
 count(few, 10_000)

@@ -24,7 +24,7 @@ judged = dict(human=list(embedded.RATERS))
 #: What is shown, by the class of the result: some; test_public_results.py has all, in no notebook.
 CELLS = {
     "Comparison of a frame": 'sy.compare(frame, "learned-refA", by="mean", n_bootstrap=100)',
-    "BattleComparison": "sy.compare_battles(battles, n_bootstrap=100)",
+    "Comparison of battles": "sy.compare_battles(battles, n_bootstrap=100)",
     "MetaEvaluation of paths": (
         'sy.meta_evaluate([embedded.SCORES, embedded.SYSTEM_SCORES], "mqm", by="pa",'
         ' metrics=["learned-refA", "kin-src"], n_bootstrap=100)'

@@ -20,13 +20,11 @@ if TYPE_CHECKING:
     from steelyard.comparison.card import decide as decide
     from steelyard.comparison.gate import Gate as Gate
     from steelyard.comparison.gate import gate as gate
-    from steelyard.comparison.logs import BattleComparison as BattleComparison
     from steelyard.comparison.logs import compare_battles as compare_battles
     from steelyard.comparison.options import bt as bt
     from steelyard.comparison.options import elo as elo
     from steelyard.comparison.options import trueskill as trueskill
     from steelyard.comparison.results import Comparison as Comparison
-    from steelyard.comparison.run import AutoRanking as AutoRanking
     from steelyard.comparison.run import compare as compare
     from steelyard.comparison.run import compare_scores as compare_scores
     from steelyard.core.decision import Decision as Decision
@@ -77,8 +75,6 @@ if TYPE_CHECKING:
     from steelyard.stats.metametrics.accuracy import spa as spa
 
 _HOME = {
-    "AutoRanking": "steelyard.comparison.run",
-    "BattleComparison": "steelyard.comparison.logs",
     "BattleLog": "steelyard.data.judgements",
     "BenchmarkResult": "steelyard.metaevaluation.benchmark.run",
     "BiasReport": "steelyard.judging.bias",

@@ -189,9 +189,3 @@ def test_what_is_right_or_wrong_is_a_matter_of_the_whole_score():
     assert decide(es, ("A", "B"), "m").of == PROPORTION
     stars = es.with_scores("m", values + np.array([[0], [0], [3]]))
     assert decide(stars, ("A", "B"), "m").of is None
-
-
-def test_one_segment_has_no_interval():
-    es = sy.EvalSet(("A", "B"), sy.Segments(("1",)), {"m": sy.ScoreTable(np.array([[1.0], [0.0]]))})
-    found = sy.compare(es, "m", by="mean")
-    assert found.aggregations["mean"].low is None

@@ -266,4 +266,4 @@ def test_a_large_leaderboard_takes_less_than_two_seconds(tmp_path: Path) -> None
     shown = subprocess.run([sys.executable, "-m", "steelyard", "compare", path], check=True,
                            capture_output=True, text=True)  # fmt: skip
     assert resource.getrusage(resource.RUSAGE_CHILDREN).ru_utime - before < 2
-    assert "of 500 items decide" in shown.stdout
+    assert "of 500 segments decide" in shown.stdout

@@ -6,9 +6,9 @@ import numpy as np
 import pytest
 
 from steelyard.comparison.options import RankOptions
-from steelyard.comparison.rankings import AGGREGATIONS, Sample
+from steelyard.comparison.rankings import AGGREGATIONS, Sample, with_intervals
 from steelyard.stats.arrays import Floats
-from steelyard.stats.resampling.bootstrap import interval, segment_counts
+from steelyard.stats.resampling.bootstrap import segment_counts
 from steelyard.stats.strength.bradleyterry import bradley_terry
 from steelyard.stats.strength.sequential import EloOptions, TrueSkillOptions, scores_in_orders
 from steelyard.stats.strength.wins import win_counts
@@ -53,8 +53,7 @@ def test_intervals_cover_the_truth(name, trials, near):
     for _ in range(trials):
         drawn = draw(SEGMENTS, rng)
         sample = Sample(drawn, tuple("ABCD"), counts=segment_counts(250, SEGMENTS, rng))
-        found = AGGREGATIONS[name].rank(sample, options, rng)
-        assert found.replicates is not None
-        low, high = interval(found.replicates)
-        hits.append((low <= expected) & (expected <= high))
+        ranked = with_intervals(AGGREGATIONS[name].rank(sample, options, rng), 0.95)
+        assert ranked.ci is not None
+        hits.append((ranked.ci[0] <= expected) & (expected <= ranked.ci[1]))
     assert np.mean(hits) == pytest.approx(0.95, abs=near), np.mean(hits, axis=0)

@@ -47,11 +47,11 @@ def test_negating_a_score_and_its_direction_negates_numbers_alone(values, seed):
         one, two = more.aggregations[by], less.aggregations[by]
         sign = -1.0 if AGGREGATIONS[by].average else 1.0
         same(two.ranks, one.ranks)
-        same(two.best_rank, one.best_rank)
+        same(two.rank_ci, one.rank_ci)
         same(two.scores, sign * one.scores)
-        ends, gaps = np.array([one.low, one.high]), np.array([one.gap_low, one.gap_high])
-        same([two.low, two.high], sign * (ends[::-1] if sign < 0 else ends))
-        same([two.gap_low, two.gap_high], sign * (gaps[::-1] if sign < 0 else gaps))
+        for name in ("ci", "gap_ci"):
+            ends = getattr(one, name)
+            same(getattr(two, name), sign * (ends[::-1] if sign < 0 else ends))
         if AGGREGATIONS[by].average:
             same(two.pairwise, -one.pairwise)
             assert (one.higher_is_better, two.higher_is_better) == (True, False)

@@ -10,7 +10,6 @@ import pytest
 import steelyard as sy
 from steelyard.comparison.logs import on_elo_scale
 from steelyard.comparison.results import Ranked
-from steelyard.core.errors import UsageError
 from steelyard.core.table import dumps
 from steelyard.data.judgements import BattleLog
 
@@ -40,10 +39,9 @@ def test_ratings_are_the_strengths_in_another_unit(log):
         moved = getattr(own, end) - own.scores
         np.testing.assert_allclose(moved, 400 * np.log10(ratio))
     off = ~np.eye(5, dtype=bool)
-    assert own.gap_low is not None
-    assert own.gap_high is not None
-    assert (own.gap_low[off] <= gap[off]).all()
-    assert (gap[off] <= own.gap_high[off]).all()
+    assert own.gap_ci is not None
+    assert (own.gap_ci[0][off] <= gap[off]).all()
+    assert (gap[off] <= own.gap_ci[1][off]).all()
 
 
 def test_verdicts_do_not_depend_on_the_unit(log):
@@ -65,8 +63,3 @@ def test_no_strength_has_no_rating():
     np.testing.assert_array_equal(found.scores, [1000, 1000, np.nan, np.nan])
     none = on_elo_scale(Ranked(np.full(2, np.nan), np.ones(2), np.zeros((0, 0))))
     assert np.isnan(none.scores).all()
-
-
-def test_scales_are_known_by_name(log):
-    with pytest.raises(UsageError, match="unknown scale 'ello'; did you mean 'elo'"):
-        sy.compare_battles(log, by=sy.bt(scale="ello"))  # type: ignore[arg-type]

@@ -45,9 +45,8 @@ def simulate(n_sets: int, seed: int) -> dict[str, list[bool]]:
         found = sy.compare(es, by="mean", n_bootstrap=50)
         card = decide(es, ("A", "B"), n_bootstrap=50)
         own = found.aggregations["mean"]
-        assert own.pairwise_low is not None
-        assert own.pairwise_high is not None
-        ends = own.pairwise_low[0, 1], own.pairwise_high[0, 1]
+        assert own.pairwise_ci is not None
+        ends = own.pairwise_ci[0][0, 1], own.pairwise_ci[1][0, 1]
         shown = {name: test.p[0, 1] for name, test in found.tests.items()}
         for where, (low, high), tests in (
             ("compare", ends, shown),
@@ -75,11 +74,10 @@ def test_the_interval_beside_t_is_that_of_t():
     scores = rng.normal(size=(2, 9))
     found = sy.compare(make(scores), by="mean", n_bootstrap=50)
     own = found.aggregations["mean"]
-    assert own.pairwise_low is not None
-    assert own.pairwise_high is not None
+    assert own.pairwise_ci is not None
     expected = stats.ttest_rel(*scores).confidence_interval()
-    assert (own.pairwise_low[0, 1], own.pairwise_high[0, 1]) == pytest.approx(tuple(expected))
-    assert own.pairwise_low[1, 0] == -own.pairwise_high[0, 1]
+    assert (own.pairwise_ci[0][0, 1], own.pairwise_ci[1][0, 1]) == pytest.approx(tuple(expected))
+    assert own.pairwise_ci[0][1, 0] == -own.pairwise_ci[1][0, 1]
 
 
 @pytest.mark.parametrize("seed", range(5))

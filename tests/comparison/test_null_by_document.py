@@ -77,8 +77,8 @@ def compared(campaign: Campaign, n: int, pairs=PAIRS, **options) -> Counter[str]
         result = sy.compare(es, by=["mean", "bt"], tests=TESTS, **options)
         found.update(name for name, test in result.tests.items() if test.p[0, 1] < 0.05)
         for name, own in result.aggregations.items():
-            if own.gap_low is not None and own.gap_high is not None:
-                found[f"{name} interval"] += not own.gap_low[0, 1] <= 0 <= own.gap_high[0, 1]
+            if own.gap_ci is not None:
+                found[f"{name} interval"] += not own.gap_ci[0][0, 1] <= 0 <= own.gap_ci[1][0, 1]
     return found
 
 

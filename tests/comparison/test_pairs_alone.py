@@ -31,7 +31,7 @@ def test_a_pair_alone_is_the_share_that_it_wins(seed, better):
     values[rng.random(values.shape) < 0.1] = NAN
     values[:, 0] = np.arange(4.0)
     found = compare(make(values, better=better), by=ALL, tests=["sign"], intervals=None)
-    if found.over_all is not None:
+    if found.facts["over_all"] is not None:
         values = values[:, ~np.isnan(values).any(axis=0)]
     for name, own in found.aggregations.items():
         if name in ("mean", "median"):

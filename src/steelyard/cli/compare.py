@@ -29,7 +29,7 @@ from steelyard.formats import files
 
 if TYPE_CHECKING:
     from steelyard.comparison.board import Repeats
-    from steelyard.comparison.results import RankedSystems
+    from steelyard.comparison.results import Comparison
     from steelyard.data.evalset import EvalSet
     from steelyard.formats.load import Inputs
     from steelyard.formats.reshape import RunRows
@@ -297,7 +297,7 @@ def _of_log(call: Call, log: str | tuple[str, ...]) -> _Compared:
     return _ranked(call, compare_log(log, BattleOptions.of(chosen), call.output.seed))
 
 
-def _ranked(call: Call, result: RankedSystems, unused: tuple[str, ...] = ()) -> _Compared:
+def _ranked(call: Call, result: Comparison, unused: tuple[str, ...] = ()) -> _Compared:
     notes, warnings = tuple(map(spoken, result.notes)), (*result.warnings, *unused)
     result = replace(result, notes=notes, warnings=warnings)
     return result, partial(_next, call, result)
@@ -308,12 +308,10 @@ def _by_one(call: Call, score: str) -> str | None:
     return call.again(*typed_option("--score", score), without={"score"})
 
 
-def _next(call: Call, result: RankedSystems) -> str | None:
+def _next(call: Call, result: Comparison) -> str | None:
     """Look closer at the first two of one score; at all pairs where there is no card of two."""
-    from steelyard.comparison.results import Comparison
-
-    first = result.ranking(next(iter(result.aggregations)))[:2]
-    if isinstance(result, Comparison) and len(first) == 2:
+    first = result.ranking(result.first)[:2]
+    if result.source is not None and len(first) == 2:
         pair = typed_option("--pair", *first)
         return call.again(*pair, without=(*_NOT_ON_THE_CARD, "intervals", "plot", "details"))
     has_pairs = len(first) == 2 and not call.settings["pairwise"] and result.tests

@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Collection, Iterator, Sequence
 from dataclasses import dataclass, replace
+from functools import partial
 from itertools import pairwise
 from typing import TYPE_CHECKING
 
@@ -24,9 +25,8 @@ from steelyard.stats.strength.clustered_errors import fewest_battles, fewest_ite
 from steelyard.stats.strength.wins import WinCounts
 
 if TYPE_CHECKING:
-    from steelyard.comparison.results import RankedSystems
+    from steelyard.comparison.results import Comparison
 
-Fewest = Callable[[int, int], int | None]  # of two systems, the first of which leads
 LEADERBOARD = 3  # scores of whole systems from which these are tasks
 _MOST_FITTED = 150  # systems up to which every pair of neighbours by strength is looked at
 _GAIN = 0.05  # share by which more runs must narrow an interval to be worth their cost
@@ -54,25 +54,27 @@ class Board(Record):
     n: int
     flips: tuple[Flip, ...]
 
-    def sentence(self) -> str:
+    def sentence(self, noun: str) -> str:
         """Return what decides the first place, and the rank that the fewest items decide."""
         parts = []
         if self.chance_first is not None:
-            parts.append(f"{self.first} stays first in {self.chance_first:.0%} of resamples")
+            parts.append(f"{self.first} is first in {self.chance_first:.0%} of resamples")
         decided = [flip for flip in self.flips if flip.fewest]
         first = [flip for flip in decided if flip.rank == 1][:1]
         least = sorted(decided, key=lambda flip: (flip.fewest or 0, flip.rank))[:1]
-        for flip in dict.fromkeys((*first, *least)):
-            verb = "decides" if flip.fewest == 1 else "decide"
-            parts.append(f"{flip.fewest:,} of {self.n:,} {self.of} {verb} rank {flip.rank}")
-        return "; ".join(parts)
+        of = self.of if self.of == "battles" else f"{noun}s"
+        flips = [
+            f"{flip.fewest:,} of {self.n:,} {of} {'decides' if flip.fewest == 1 else 'decide'} "
+            f"rank {flip.rank}"
+            for flip in (first or least)
+        ]
+        flips += [f"{flip.fewest:,} rank {flip.rank}" for flip in least if first and least != first]
+        return "; ".join([*parts, ", ".join(flips)]) if flips else "".join(parts)
 
 
-def board_of(
-    result: RankedSystems, counts: WinCounts | None, scores: Floats | None
-) -> Board | None:
+def board_of(result: Comparison, counts: WinCounts | None, scores: Floats | None) -> Board | None:
     """Look at the first ranking: ``counts`` are battles, ``scores`` systems x items, if any."""
-    by, ranked = next(iter(result.aggregations.items()))
+    by, ranked = result.first, result.aggregations[result.first]
     index = {system: i for i, system in enumerate(result.systems)}
     order = [s for s in result.ranking(by) if not np.isnan(ranked.ranks[index[s]])]
     if len(order) < 2:
@@ -83,12 +85,13 @@ def board_of(
         p = result.tests[tiers.test].p_adjusted[first]
         tied = tuple(s for s in order[1:] if not p[index[s]] < result.alpha)
     of, n = "items", 0
-    fewest: Fewest | None = None
+    fewest: Callable[[int, int], int | None] | None = None
     if scores is not None and by == "mean":
-        n, fewest = int((~np.isnan(scores)).any(axis=0).sum()), _by_mean(scores)
+        n = int((~np.isnan(scores)).any(axis=0).sum())
+        fewest = partial(_fewest_items, scores)
     elif counts is not None and by == "bt" and len(order) <= _MOST_FITTED:
         of, n = "battles", round(float(counts.wins.sum() + counts.ties.sum() / 2))
-        fewest = None if ranked.strengths is None else _by_strength(counts, ranked.strengths)
+        fewest = partial(_fewest_battles, counts, ranked.strengths)
     flips = []
     for system, below in pairwise(order):
         i, j = index[system], index[below]
@@ -98,27 +101,21 @@ def board_of(
     return Board(by, order[0], tied, chance, of, n, tuple(flips))
 
 
-def _by_mean(scores: Floats) -> Fewest:
+def _fewest_items(scores: Floats, first: int, second: int) -> int | None:
     """Count items that both systems have; None where the first does not lead on these."""
-
-    def fewest(first: int, second: int) -> int | None:
-        ahead = scores[first] - scores[second]
-        ahead = ahead[~np.isnan(ahead)]
-        return fewest_items(ahead) if ahead.sum() > 0 else None
-
-    return fewest
+    ahead = scores[first] - scores[second]
+    ahead = ahead[~np.isnan(ahead)]
+    return fewest_items(ahead) if ahead.sum() > 0 else None
 
 
-def _by_strength(counts: WinCounts, fit: Strengths) -> Fewest:
+def _fewest_battles(
+    counts: WinCounts, fit: Strengths | None, first: int, second: int
+) -> int | None:
+    if fit is None or not {first, second} <= set(fit.main):
+        return None
     main = list(fit.main)
     inside, theta = counts.within(main), fit.log_strength[main]
-
-    def fewest(first: int, second: int) -> int | None:
-        if first not in main or second not in main:
-            return None
-        return fewest_battles(inside, theta, main.index(first), main.index(second))
-
-    return fewest
+    return fewest_battles(inside, theta, main.index(first), main.index(second))
 
 
 def tasks_as_items(es: EvalSet) -> EvalSet | None:
@@ -216,18 +213,18 @@ def repeats_of(
         for (system, item), value in zip(rows.keys, rows.scores.get(score, ()), strict=False):
             if system in systems and not math.isnan(value):
                 runs.setdefault(system, {}).setdefault(item, []).append(float(value))
-    sizes = [len(values) for items in runs.values() for values in items.values()]
-    if max(sizes, default=0) < 2:
+    per_item = [values for items in runs.values() for values in items.values()]
+    least, most = min(map(len, per_item), default=0), max(map(len, per_item), default=0)
+    if most < 2:
         return None
-    values = {x for items in runs.values() for row in items.values() for x in row}
-    if not values <= {0.0, 1.0}:
-        if asked:
-            raise UsageError(f"pass@k needs scores that are 0 or 1, which '{score}' is not")
-        return Repeats(score, (), tuple(_system_runs(s, runs[s], ()) for s in sorted(runs)))
-    k = tuple(sorted(set(asked or (1, min(sizes)))))
-    if k[0] < 1 or k[-1] > max(sizes):
-        raise UsageError(f"pass@{k[0] if k[0] < 1 else k[-1]}: items have up to {max(sizes)} runs")
-    return Repeats(score, k, tuple(_system_runs(s, runs[s], k) for s in sorted(runs)))
+    ks: tuple[int, ...] = ()
+    if {value for values in per_item for value in values} <= {0.0, 1.0}:
+        ks = tuple(sorted(set(asked or (1, least))))
+        if ks[0] < 1 or ks[-1] > most:
+            raise UsageError(f"pass@{ks[0] if ks[0] < 1 else ks[-1]}: items have up to {most} runs")
+    elif asked:
+        raise UsageError(f"pass@k needs scores that are 0 or 1, which '{score}' is not")
+    return Repeats(score, ks, tuple(_system_runs(s, runs[s], ks) for s in sorted(runs)))
 
 
 def _system_runs(system: str, items: dict[str, list[float]], ks: Sequence[int]) -> SystemRuns:

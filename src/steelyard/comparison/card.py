@@ -12,12 +12,20 @@ import tomllib
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from importlib.resources import files
-from typing import TYPE_CHECKING, Any, Literal, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
 from steelyard.comparison.options import CardOptions
-from steelyard.comparison.rankings import check_segments, is_binary, mean_warnings, the_score
+from steelyard.comparison.rankings import (
+    Sample,
+    check_segments,
+    compared,
+    is_binary,
+    mean_warnings,
+    means,
+    the_score,
+)
 from steelyard.comparison.results import (
     ACCURACY,
     CORPUS,
@@ -25,11 +33,12 @@ from steelyard.comparison.results import (
     PROPORTION,
     SENTENCES,
     Comparison,
+    decision_table,
     decision_words,
-    number,
     spoken,
 )
 from steelyard.comparison.suites import TASK, Part, Suite, by_part, item_noun, part_of, suites_of
+from steelyard.comparison.tests import permutation
 from steelyard.core.decision import Decision, shown_interval
 from steelyard.core.display import (
     RankingRow,
@@ -54,21 +63,15 @@ from steelyard.core.table import (
     shown_p_value,
 )
 from steelyard.core.text import all_of, plural, sentence
-from steelyard.data.evalset import EvalSet, ScoreTable
+from steelyard.data.evalset import EvalSet
 from steelyard.data.overview import direction_warnings
-from steelyard.data.units import UnitEffect, Units, units_of
+from steelyard.data.units import UnitEffect, units_of
 from steelyard.formats.load import Source, as_evalset
-from steelyard.stats.arrays import Counts, Floats, beyond_rounding, row_means
+from steelyard.stats.arrays import Counts, Floats, beyond_rounding
 from steelyard.stats.paired import tests as paired
 from steelyard.stats.paired.corrections import adjust_pairs
 from steelyard.stats.paired.power import MOST, permutation_needed
 from steelyard.stats.paired.tests import error_note
-from steelyard.stats.permutation.corpus import (
-    CorpusStatistics,
-    bootstrap_scores,
-    corpus_test,
-    pseudo_values,
-)
 from steelyard.stats.permutation.pvalues import block_sums
 from steelyard.stats.resampling import bootstrap
 
@@ -114,83 +117,26 @@ class Regression(NamedTuple):
     outputs: tuple[str | None, str | None] = (None, None)
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class Pair:
-    """Two systems by one score, on the segments that both have (``shared`` of all)."""
-
-    score: str
-    pair: tuple[str, str]
-    rows: list[int]
-    table: ScoreTable
-    shared: np.ndarray
-    both: Floats  # 2 x segments, more is better
-    units: Units
-    statistics: CorpusStatistics | None
-
-    @classmethod
-    def of(cls, es: EvalSet, pair: tuple[str, str], score: str | None, unit: str) -> Pair:
-        """Take two systems of a set."""
-        check_pair(pair=pair)
-        for name in pair:
-            if name not in es.systems:
-                raise UsageError(f"no system '{name}'; {hint(name, es.systems)}")
-        if pair[0] == pair[1]:
-            raise UsageError(f"a pair needs two systems, got '{pair[0]}' twice")
-        chosen = the_score(es, score)
-        check_segments(es, chosen)
-        table, rows = es[chosen], [es.systems.index(name) for name in pair]
-        values = table.oriented[rows]
-        stats = None if table.statistics is None else table.statistics.select(systems=rows)
-        shared = np.asarray((~np.isnan(values) if stats is None else stats.known).all(axis=0))
-        if not shared.any():
-            raise UsageError(f"{pair[0]} and {pair[1]} share no segment with a '{chosen}' score")
-        units = units_of(es.segments, unit, shared).of(shared)
-        stats = None if stats is None else stats.select(segments=np.flatnonzero(shared))
-        return cls(chosen, pair, rows, table, shared, values[:, shared], units, stats)
-
-    @property
-    def gap(self) -> Floats:
-        """How far the first system is ahead on each segment."""
-        return np.asarray(np.subtract(*self.both))
-
-    @property
-    def blocks(self) -> Counts | None:
-        """The unit of each segment; None where every segment is one."""
-        return self.units.codes
-
-    @property
-    def sign(self) -> float:
-        """1 where higher is better, else -1."""
-        return 1.0 if self.table.higher_is_better else -1.0
-
-    @property
-    def binary(self) -> bool:
-        """Whether every score is 0 or 1."""
-        return self.statistics is None and is_binary(self.table.values)
-
-    def level(self) -> float:
-        """What to ask of an interval over the units; NaN where there is one."""
-        n = self.both.shape[1]
-        return self.units.level(LEVEL, np.arange(n)) if self.units.n > 1 else _NAN
-
-
 @dataclass(frozen=True, slots=True, repr=False)
 class Card(Result):
     """The difference of two systems by one score: ``difference`` is the first minus the second.
 
-    Numbers are those of the score itself, also where less is better. ``part`` is the whole set, or
-    of several tasks their macro average; then ``pooled`` is the decision by all segments together.
-    ``means`` are corpus scores where the score is one (``of``), and proportions where all scores
-    are 0 or 1. ``p`` is of the pair alone. ``needed`` segments show a difference this large (None:
-    over 10 million).
+    Numbers are those of the score itself, also where less is better. ``means`` are corpus scores
+    where the score is one (``of``), and proportions where all scores are 0 or 1. ``needed``
+    segments show a difference this large (None: over 10 million).
     """
 
     score: str
     pair: tuple[str, str]
-    part: Part
-    decision: Decision
+    n_segments: int  # that both have
+    means: tuple[float, float]
+    difference: float
+    ci: tuple[float, float]
+    p: float  # of the pair alone
+    decision: Decision  # of several tasks by their macro average
+    part: Part  # the whole set, or that macro average
+    pooled: Decision  # by all segments together
     suites: Mapping[str, Suite]
-    pooled: Decision
     wins: int
     ties: int
     losses: int
@@ -198,63 +144,29 @@ class Card(Result):
     needed: int | None
     unit: UnitEffect
     readings: tuple[Reading, ...]  # of means, of medians, median of differences
+    noun: str  # what segments are called: ``item`` in LLM evaluations
+    source: EvalSet = field(compare=False)  # what figures show
     regressions: tuple[Regression, ...] = ()
     worth: AgreementCurve | None = None  # of differences by the score, to human raters
     warnings: tuple[str, ...] = ()
     provenance: Provenance | None = None
     higher_is_better: bool = True
     of: str | None = None
-    source: EvalSet | None = field(default=None, compare=False)  # what figures show
-
-    @property
-    def _sign(self) -> float:
-        return 1.0 if self.higher_is_better else -1.0
-
-    @property
-    def n_segments(self) -> int:
-        """The segments that both have."""
-        return self.part.n
-
-    @property
-    def means(self) -> tuple[float, float]:
-        """The scores of both."""
-        first, second = self.part.scores
-        return float(first), float(second)
-
-    @property
-    def difference(self) -> float:
-        """The first minus the second."""
-        return self.part.difference(self._sign)
-
-    @property
-    def ci(self) -> tuple[float, float]:
-        """The interval of the difference."""
-        return self.part.ends(self._sign)
-
-    @property
-    def p(self) -> float:
-        """The p-value of the pair alone."""
-        return self.part.p
 
     @property
     def verdict(self) -> str:
         """Which system is better, or that it is too close to call."""
         if not (self.wins or self.losses):
             return f"{self.pair[0]} and {self.pair[1]} tie on every {self.noun}."
-        references = () if self.source is None else tuple(self.source.segments.references)
-        return decision_words(self.decision, references)
-
-    @property
-    def noun(self) -> str:
-        """What segments are called: ``item`` in LLM evaluations."""
-        return "segment" if self.source is None else item_noun(self.source)
+        return decision_words(self.decision, tuple(self.source.segments.references))
 
     def lead(self) -> Decision:
         """Return the decision, as comparisons of all systems do."""
         return self.decision
 
+    @property
     def tally(self) -> str:
-        """Return wins, ties and losses in words."""
+        """Wins, ties and losses in words."""
         return f"{self.wins:,}, {self.ties:,}, {self.losses:,}"
 
     def words(self) -> Summary:
@@ -263,10 +175,7 @@ class Card(Result):
 
     def answer(self) -> tuple[str, ...]:
         """Return the verdict, and the sentence that says most beside it."""
-        words = self.words()
-        return (*words.settled, *words.undecided, *words.sureness)[
-            : 3 if TASK in self.suites else 2
-        ]
+        return self.words().sentences()[: 3 if TASK in self.suites else 2]
 
     def _statements(self) -> Iterator[Statement]:
         if TASK in self.suites:
@@ -275,7 +184,12 @@ class Card(Result):
         open_question = not self.decision.significant
         yield "undecided" if open_question else "settled", self.verdict
         if open_question and self._powered:
-            yield "undecided", self._power_sentence()
+            count = f"more than {MOST:,}" if self.needed is None else f"about {self.needed:,}"
+            text = f"A difference this large would take {count} {self.noun}s ({POWER:.0%} power; "
+            text += f"there are {self.n_segments:,})."
+            if self.needed is not None and self.needed <= self.n_segments:
+                text = f"The power for a difference this large is {POWER:.0%} or more already."
+            yield "undecided", text
         if self.worth is not None:
             at = self.worth.at(self.difference)
             if not any(math.isnan(at[name]) for name in ("agree", "low", "high")):
@@ -285,13 +199,6 @@ class Card(Result):
     @property
     def _powered(self) -> bool:
         return bool(self.difference) and not math.isnan(self.p) and self.unit.n > 1
-
-    def _power_sentence(self) -> str:
-        if self.needed is not None and self.needed <= self.n_segments:
-            return f"The power for a difference this large is {POWER:.0%} or more already."
-        count = f"more than {MOST:,}" if self.needed is None else f"about {self.needed:,}"
-        here = f"{POWER:.0%} power; there are {self.n_segments:,}"
-        return f"A difference this large would take {count} {self.noun}s ({here})."
 
     def __repr__(self) -> str:
         a, b = (named([name]) for name in self.pair)
@@ -330,21 +237,26 @@ class Card(Result):
         return [*([] if TASK in self.suites else [self._rows(brief=True)]), *suites]
 
     def _rows(self, *, brief: bool) -> Table:
-        a, b = self.pair
         lower = "" if self.higher_is_better else ", lower is better"
         by = "" if self.unit.design_effect == 1 else f" by {self.unit.name}"
-        name = f"{CORPUS} {self.score}" if self.of == CORPUS else self.score
+        corpus = self.of == CORPUS
+        name = f"{CORPUS} {self.score}" if corpus else self.score
         digits = interval_decimals([self.difference], *([end] for end in self.ci))
         means = ", ".join(shown_number(mean, digits) for mean in self.means)
         evidence = replace(self.decision, low=_NAN, high=_NAN).evidence()
         rows = [
-            (f"{a}, {b}", f"{means} ({name}{lower})"),
+            (", ".join(self.pair), f"{means} ({name}{lower})"),
             ("difference", str(Reading(self.difference, self.ci))),
             (f"p (permutation{by})", evidence.removeprefix("p = ") or "undefined"),
-            ("wins, ties, losses", self.tally()),
+            ("wins, ties, losses", self.tally),
         ]
+        if not brief and self.of != PROPORTION:  # medians of scores that are 0 or 1 say nothing
+            of = f" ({SENTENCES})" if corpus else ""
+            rows.append((f"difference of medians{of}", str(self.readings[1])))
+            rows.append((f"median of differences{of}", str(self.readings[2])))
         if not brief:
-            rows += self._detail_rows(by)
+            shown = "undefined" if math.isnan(self.p_sign) else shown_p_value(self.p_sign)
+            rows.append((f"p of wins (sign{by})", shown))
         if self._powered:
             count = f"more than {MOST:,}" if self.needed is None else f"{self.needed:,}"
             text = f"{count} (there are {self.n_segments:,})"
@@ -352,20 +264,11 @@ class Card(Result):
         for regression in self.regressions[: _SHOWN_REGRESSIONS if brief else None]:
             scores = "{:.4g}, {:.4g}".format(*regression.scores)
             rows.append((f"{self.decision.leader} loses most: {regression.segment}", scores))
-        notes = []
-        if not brief:
-            notes = [self.unit.sentence()]
-            notes += [] if self.worth is None else [self.worth.sentence(self.difference)]
+        notes = [self.unit.sentence()]
+        if self.worth is not None:
+            notes.append(self.worth.sentence(self.difference))
         columns = (Column("decision"), Column("value"))
-        return Table("", columns, tuple(rows), tuple(note for note in notes if note))
-
-    def _detail_rows(self, by: str) -> Iterator[tuple[str, str]]:
-        if self.of != PROPORTION:  # medians of scores that are 0 or 1 say nothing
-            of = f" ({SENTENCES})" if self.of == CORPUS else ""
-            yield f"difference of medians{of}", str(self.readings[1])
-            yield f"median of differences{of}", str(self.readings[2])
-        shown = "undefined" if math.isnan(self.p_sign) else shown_p_value(self.p_sign)
-        yield f"p of wins (sign{by})", shown
+        return Table("", columns, tuple(rows), () if brief else tuple(filter(None, notes)))
 
 
 @dataclass(frozen=True, slots=True, repr=False)
@@ -374,22 +277,19 @@ class ByScore(Result):
 
     results: Mapping[str, Comparison | Card]
     warnings: tuple[str, ...] = ()
+    provenance: Provenance | None = None
 
     @classmethod
     def of(cls, results: Mapping[str, Comparison | Card]) -> ByScore:
-        """Gather results with all their warnings."""
+        """Gather results, made in the same way from the same inputs, with all their warnings."""
         warnings = (text for result in results.values() for text in result.warnings)
-        return cls(results, tuple(dict.fromkeys(warnings)))
+        first = next(iter(results.values()))
+        return cls(results, tuple(dict.fromkeys(warnings)), first.provenance)
 
     @property
     def first(self) -> Comparison | Card:
         """The result by the first score."""
         return next(iter(self.results.values()))
-
-    @property
-    def provenance(self) -> Provenance | None:
-        """How the results came about: all in the same way, by the same inputs."""
-        return self.first.provenance
 
     def leads(self) -> dict[str, Decision]:
         """Return, by score, the decision on the pair, or on the first two systems."""
@@ -422,10 +322,10 @@ class ByScore(Result):
             sides = "; ".join(f"{leader} by {all_of(by)}" for leader, by in by_leader.items())
             yield "undecided", f"The scores disagree on the best system: {sides}."
         for name, decision in leads.items():
-            kind: Literal["settled", "undecided"] = (
-                "settled" if decision.significant else "undecided"
+            yield (
+                "settled" if decision.significant else "undecided",
+                f"{name}: {decision_words(decision)}",
             )
-            yield kind, f"{name}: {decision_words(decision)}"
 
     def answer(self) -> tuple[str, ...]:
         """Return the first sentences; the table has all verdicts."""
@@ -433,31 +333,21 @@ class ByScore(Result):
 
     def table(self) -> Table:
         """Return a row per score: who leads whom by how much, and how sure that is."""
-        columns = (
-            Column("score"), Column("leader", importance=8), Column("other", importance=7),
-            Column("lead", mixed=True, importance=9), Column("low", mixed=True),
-            Column("high", mixed=True), Column("p", importance=8), Column("p adjusted"),
-        )  # fmt: skip
-        rows = []
-        for name, d in self.leads().items():
-            numbers = map(number, (d.difference, d.low, d.high, d.p, d.p_adjusted))
-            rows.append((name, d.leader, d.other, *numbers))
-        return Table("", columns, tuple(rows), (self.first.unit.sentence(),))
+        leads = self.leads()
+        table = decision_table(leads.values())
+        rows = tuple((name, *row) for name, row in zip(leads, table.rows, strict=True))
+        notes = (self.first.unit.sentence(),)
+        return Table("", (Column("score"), *table.columns), rows, notes)
 
     def pieces(self) -> list[Table | str]:
         """Return the table as a terminal shows it; of a pair with its wins, ties and losses."""
         names = ["score", "leader", "other", "lead (95% CI)", "p", "p adjusted"]
-        cards = isinstance(self.first, Card)
-        if cards:
-            names[2:3] = []
-            names.append("wins, ties, losses")
-        rows = []
-        for name, d in self.leads().items():
-            result = self.results[name]
-            others = () if cards else (d.other,)
-            counts = (result.tally(),) if isinstance(result, Card) else ()
-            rows.append((name, d.leader, *others, *d.cells(), *counts))
-        return [Table("", tuple(map(Column, names)), tuple(rows))]
+        rows = [[name, d.leader, d.other, *d.cells()] for name, d in self.leads().items()]
+        if isinstance(self.first, Card):
+            names = [*names[:2], *names[3:], "wins, ties, losses"]
+            cards = (card for card in self.results.values() if isinstance(card, Card))
+            rows = [[*row[:2], *row[3:], c.tally] for row, c in zip(rows, cards, strict=True)]
+        return [Table("", tuple(map(Column, names)), tuple(map(tuple, rows)))]
 
 
 @keywords(CardOptions)
@@ -480,16 +370,12 @@ def decide(
     score
         Which score; may be left out if there is only one.
     human
-        A human score, on which the worth of a difference to human raters is measured where eight
-        systems or more have it; else it is taken from a reference for BLEU, chrF, TER (of the
-        corpus), EED and CharacTER.
-    alpha
-        Level of the tests.
-    slices
-        Columns by each of whose values the two are compared, too.
+        A human score that says what a difference is worth, where eight systems or more have it;
+        else a reference does for BLEU, chrF, TER (of the corpus), EED and CharacTER.
+    alpha, slices
+        Level of the tests; columns by each of whose values the two are compared, too.
     unit
-        What is independent, hence permuted and resampled as a whole: see
-        :func:`steelyard.compare`.
+        What is independent, as in :func:`steelyard.compare`.
     n_bootstrap, rng
         Number of resamples, seed of the draws.
 
@@ -511,25 +397,21 @@ def decide(
     """
     es = as_evalset(es, options.human, options.unit)
     check_choice(es.scores, optional=True, human=options.human)
-    two = Pair.of(es, pair, score, options.unit)
-    stream, stats, sign, gap = generator(rng), two.statistics, two.sign, two.gap
+    two, at = pair_sample(es, pair, score, options.unit)
+    stream, stats, sign = generator(rng), two.statistics, two.sign
+    table, gap, added = es[two.name], two.scores[0] - two.scores[1], np.subtract(*two.additive())
     counts = bootstrap.segment_counts(
         options.n_bootstrap, len(gap), stream, two.blocks, compact=True
     )
-    if stats is None:
-        means, lead, added = row_means(two.both), float(gap.mean()), gap
-        drawn = bootstrap.bootstrap_means(gap[None, :], counts)[:, 0]
-        tested, error = paired.permutation_test(two.both, two.blocks)
-    else:
-        means, added = sign * stats.corpus_scores(), sign * np.subtract(*pseudo_values(stats))
-        lead = float(means[0] - means[1])
-        drawn = sign * np.subtract(*bootstrap_scores(stats, counts).T)
-        tested, error = corpus_test(stats, blocks=two.blocks, rng=stream), 0.0
-    level = two.level()
+    scores, drawn = means(replace(two, counts=counts))
+    assert drawn is not None
+    lead = float(gap.mean() if stats is None else scores[0] - scores[1])
+    tested, error = permutation(two, stream)
+    level = two.units.level(LEVEL, np.arange(len(gap))) if two.units.n > 1 else _NAN
     # Scores that are 0 and -1 are as good as 0 and 1.
-    binary = stats is None and is_binary(np.abs(two.both))
-    whole = part_of("all", sign * means + 0.0, added, two.blocks, float(tested[0, 1]), lead=lead,
-                    ends=percentiles(drawn, level), binary=binary)  # fmt: skip
+    binary = stats is None and is_binary(np.abs(two.scores))
+    whole = part_of("all", sign * scores + 0.0, added, two.blocks, float(tested[0, 1]), lead=lead,
+                    ends=percentiles(drawn[:, 0] - drawn[:, 1], level), binary=binary)  # fmt: skip
     needed = _needed(added, two, options, stream)
     adjusted, n_pairs = _corrected(es, two, whole.p, options.unit, stream)
     pooled = replace(whole, p_adjusted=adjusted).decision(
@@ -539,46 +421,94 @@ def decide(
         unit="run" if two.units.name[0].isdecimal() else two.units.name,
         alpha=options.alpha,
     )
+    of = CORPUS if stats is not None else PROPORTION if is_binary(table.values) else None
     settings = {"unit": options.unit, "alpha": options.alpha}
-    settings["of"] = ACCURACY if two.binary and item_noun(es) == "item" else two.score
-    suites = suites_of(es, two.score, pair, options.slices, **settings)
+    settings["of"] = ACCURACY if of == PROPORTION and item_noun(es) == "item" else two.name
     suites = {
         column: suite if column == TASK else replace(suite, macro=whole)
-        for column, suite in suites.items()
+        for column, suite in suites_of(es, two.name, pair, options.slices, **settings).items()
     }
-    part, decision, test = whole, pooled, "permutation"
-    if TASK in suites:
-        part, decision, test = suites[TASK].macro, suites[TASK].decision(), "t"
     wins, losses = int((gap > 0).sum()), int((gap < 0).sum())
-    warnings = [*_warnings(es, two), *error_note(error)]
+    warnings = [*two.warnings, *error_note(error)]
     warnings += [text for suite in suites.values() for text in suite.warnings()]
     if whole.p < options.alpha and (wins - losses) * lead < 0:
         warnings.append("the mean and the number of wins point in different directions")
-    settings = {"score": two.score, "pair": ",".join(pair), "by": "mean", "unit": two.units.name,
+    part, decision, test = whole, pooled, "permutation"
+    if TASK in suites:
+        part, decision, test = suites[TASK].macro, suites[TASK].decision(), "t"
+    settings = {"score": two.name, "pair": ",".join(pair), "by": "mean", "unit": two.units.name,
                 "tests": test, "correction": "holm", "bootstrap": options.n_bootstrap}  # fmt: skip
     reading = Reading(whole.difference(sign), whole.ends(sign))
+    first, second = map(float, part.scores)
     return Card(
-        score=two.score,
+        score=two.name,
         pair=pair,
-        part=part,
+        n_segments=part.n,
+        means=(first, second),
+        difference=part.difference(sign),
+        ci=part.ends(sign),
+        p=part.p,
         decision=decision,
-        suites=suites,
+        part=part,
         pooled=pooled,
+        suites=suites,
         wins=wins,
         ties=int((gap == 0).sum()),
         losses=losses,
-        p_sign=float(paired.sign_test(two.both, two.blocks).p[0, 1]),
+        p_sign=float(paired.sign_test(two.scores, two.blocks).p[0, 1]),
         needed=needed,
         unit=two.units.effect(np.stack([added, 0 * added])),
         readings=(reading, *_medians(two, counts, level)),
-        regressions=tuple(regressions(es, two, part.lead)),
+        noun=item_noun(es),
+        source=es,
+        regressions=tuple(regressions(es, two, at, part.lead)),
         worth=_worth(es, two, options.human, stream.spawn(1)[0]) if lead else None,
         warnings=tuple(dict.fromkeys(warnings)),
         provenance=Provenance.of("compare", settings, es.inputs, rng, options),
-        higher_is_better=two.table.higher_is_better,
-        source=es,
-        of=CORPUS if stats is not None else PROPORTION if two.binary else None,
+        higher_is_better=two.higher_is_better,
+        of=of,
     )
+
+
+def pair_sample(
+    es: EvalSet, pair: tuple[str, str], score: str | None, unit: str
+) -> tuple[Sample, Counts]:
+    """Take two systems on the segments that both have; return also which these are."""
+    check_pair(pair=pair)
+    for name in pair:
+        if name not in es.systems:
+            raise UsageError(f"no system '{name}'; {hint(name, es.systems)}")
+    if pair[0] == pair[1]:
+        raise UsageError(f"a pair needs two systems, got '{pair[0]}' twice")
+    chosen = the_score(es, score)
+    check_segments(es, chosen)
+    table, rows = es[chosen], [es.systems.index(name) for name in pair]
+    values, stats = table.oriented[rows], table.statistics
+    stats = None if stats is None else stats.select(systems=rows)
+    known = ~np.isnan(values) if stats is None else stats.known
+    shared = np.asarray(known.all(axis=0))
+    at = np.flatnonzero(shared)
+    if not len(at):
+        raise UsageError(f"{pair[0]} and {pair[1]} share no segment with a '{chosen}' score")
+    units = units_of(es.segments, unit, shared).of(shared)
+    warnings = [*es.notes, *direction_warnings(chosen, table), *mean_warnings(chosen, table)]
+    warnings += units.warnings
+    if units.n < 2:
+        warnings.append(f"{units.counted()}: there is nothing to resample, and no interval")
+    alone = int((~np.isnan(values).all(axis=0) & ~shared).sum())
+    if alone:
+        warnings.append(f"{alone:,} segments that only one of the two has were excluded")
+    sample = Sample(
+        scores=values[:, at],
+        systems=pair,
+        name=chosen,
+        higher_is_better=table.higher_is_better,
+        statistics=None if stats is None else stats.select(segments=at),
+        warnings=tuple(warnings),
+        units=units,
+        n_segments=len(at),
+    )
+    return sample, at
 
 
 def percentiles(drawn: Floats, level: float) -> tuple[float, float]:
@@ -590,29 +520,25 @@ def percentiles(drawn: Floats, level: float) -> tuple[float, float]:
 
 
 def _corrected(
-    es: EvalSet, two: Pair, p: float, unit: str, rng: np.random.Generator
+    es: EvalSet, two: Sample, p: float, unit: str, rng: np.random.Generator
 ) -> tuple[float, int]:
-    scores, stats = two.table.oriented, two.table.statistics
-    scored = np.flatnonzero(~np.isnan(scores).all(axis=1))
-    if not 2 < len(scored) <= _MOST_CORRECTED:
+    """Correct the p-value for all pairs of the set; return also how many these are."""
+    every = compared(es, two.name, unit)
+    if not 2 < len(every.systems) <= _MOST_CORRECTED:
         return p, 1
-    blocks = units_of(es.segments, unit, np.asarray(~np.isnan(scores).all(axis=0))).codes
-    if stats is None:
-        tested = paired.permutation_test(scores[scored], blocks).p.copy()
-    else:
-        tested = corpus_test(stats.select(systems=scored), blocks=blocks, rng=rng).copy()
-    i, j = (int(np.flatnonzero(scored == row)[0]) for row in two.rows)
+    tested = permutation(every, rng).p.copy()
+    i, j = (every.systems.index(name) for name in two.systems)
     tested[i, j] = tested[j, i] = p
     n_pairs = int(np.triu(~np.isnan(tested), 1).sum())
     return float(adjust_pairs(tested, "holm", symmetric=True)[i, j]), n_pairs
 
 
-def _medians(two: Pair, counts: Floats, level: float) -> Iterator[Reading]:
+def _medians(two: Sample, counts: Floats, level: float) -> Iterator[Reading]:
     """Yield the difference of medians and the median of differences, from 2,000 resamples."""
-    rows = np.stack([*two.both, two.gap])
+    rows = np.stack([*two.scores, two.scores[0] - two.scores[1]])
     a, b, of_gap = bootstrap.row_medians(rows)
     # Rounding prefers nobody.
-    values = beyond_rounding(np.array([a - b, of_gap]), float(np.abs(two.both).max()))
+    values = beyond_rounding(np.array([a - b, of_gap]), float(np.abs(two.scores).max()))
     drawn = np.full((1, 3), _NAN)
     if not math.isnan(level):
         step, some = max(1, _CELLS // rows.shape[1]), counts[:_DRAWS]
@@ -623,7 +549,9 @@ def _medians(two: Pair, counts: Floats, level: float) -> Iterator[Reading]:
         yield Reading(two.sign * float(value) + 0.0, (low, high))
 
 
-def _needed(added: Floats, two: Pair, options: CardOptions, rng: np.random.Generator) -> int | None:
+def _needed(
+    added: Floats, two: Sample, options: CardOptions, rng: np.random.Generator
+) -> int | None:
     """Return the segments at which the permutation test would see a difference this large.
 
     Where documents are permuted, as many of them as it takes, of the length they have on average.
@@ -635,45 +563,34 @@ def _needed(added: Floats, two: Pair, options: CardOptions, rng: np.random.Gener
     return None if needed is None else int(np.ceil(needed * len(added) / len(sums)))
 
 
-def _warnings(es: EvalSet, two: Pair) -> Iterator[str]:
-    yield from (*es.notes, *direction_warnings(two.score, two.table))
-    yield from (*mean_warnings(two.score, two.table), *two.units.warnings)
-    if two.units.n < 2:
-        yield f"{two.units.counted()}: there is nothing to resample, and no interval"
-    scored = ~np.isnan(two.table.values[two.rows]).all(axis=0)
-    alone = int((scored & ~two.shared).sum())
-    if alone:
-        yield f"{alone:,} segments that only one of the two has were excluded"
-
-
-def regressions(es: EvalSet, two: Pair, lead: float) -> Iterator[Regression]:
-    """Return the segments on which the system that is ahead loses most."""
-    loss = two.gap if lead >= 0 else -two.gap
-    positions = np.flatnonzero(two.shared)
+def regressions(es: EvalSet, two: Sample, at: Counts, lead: float) -> Iterator[Regression]:
+    """Yield the segments on which the system that is ahead loses most."""
+    loss = np.subtract(*two.scores) * (1 if lead >= 0 else -1)
     for k in np.argsort(loss, kind="stable")[:_REGRESSIONS]:
         if not loss[k] < 0:
             return
-        s = int(positions[k])
-        first, second = (float(two.sign * x + 0.0) for x in two.both[:, k])
+        s = int(at[k])
+        first, second = (float(two.sign * x + 0.0) for x in two.scores[:, k])
         source = None if es.segments.sources is None else es.segments.sources[s]
-        a, b = (es.outputs[name][s] if name in es.outputs else None for name in two.pair)
+        a, b = (es.outputs[name][s] if name in es.outputs else None for name in two.systems)
         yield Regression(es.segments.ids[s], (first, second), source, (a, b))
 
 
 def _worth(
-    es: EvalSet, two: Pair, human: str | None, rng: np.random.Generator
+    es: EvalSet, two: Sample, human: str | None, rng: np.random.Generator
 ) -> AgreementCurve | None:
     """Return what differences are worth to human raters: measured here, or by a reference."""
-    if two.table.kind == "human":
+    table = es[two.name]
+    if table.kind == "human":
         return None
     human = human or (es.human[0] if len(es.human) == 1 else None)
     curve = None
-    if human not in (None, two.score):
+    if human not in (None, two.name):
         from steelyard.metaevaluation.data import curve_of_set  # which takes long to load
 
-        curve = curve_of_set(es, str(human), two.score, rng)
-    means = two.table.system_means()[two.rows]
-    return curve or reference_worth(two.score, means, corpus=two.statistics is not None)
+        curve = curve_of_set(es, str(human), two.name, rng)
+    scores = table.system_means()[[es.systems.index(name) for name in two.systems]]
+    return curve or reference_worth(two.name, scores, corpus=two.statistics is not None)
 
 
 def reference_worth(score: str, scores: Floats, *, corpus: bool) -> AgreementCurve | None:
@@ -683,14 +600,6 @@ def reference_worth(score: str, scores: Floats, *, corpus: bool) -> AgreementCur
     ``corpus`` says whether they are of a whole test set, as those of BLEU, chrF and TER must be.
     The reference (``worth.toml``, made by ``tools/make_worth.py``) was measured on public
     judgements.
-
-    Examples
-    --------
-    >>> worth = reference_worth("chrF-refA", np.array([0.51, 0.55]), corpus=True)
-    >>> worth.metric, worth.x[worth.x > 0.01].tolist()
-    ('chrF-refA', [0.015, 0.02, 0.03, 0.05, 0.07, 0.1, 0.15])
-    >>> reference_worth("COMET", np.array([0.81, 0.83]), corpus=False) is None
-    True
     """
     bare = _SEES.sub("", score).casefold()
     present = scores[~np.isnan(scores)]
@@ -713,15 +622,12 @@ def reference_worth(score: str, scores: Floats, *, corpus: bool) -> AgreementCur
 
 
 def _worth_facts(curve: AgreementCurve, difference: float) -> dict[str, Any]:
+    same = ("metric", "alpha", "n_pairs", "n_systems", "n_sets")
     return {
-        "metric": curve.metric,
-        "difference": abs(difference),
+        **{name: getattr(curve, name) for name in same},
         **curve.at(difference),
-        "alpha": curve.alpha,
+        "difference": abs(difference),
         "beyond": bool(abs(difference) > curve.x[-1]),
-        "n_pairs": curve.n_pairs,
-        "n_systems": curve.n_systems,
-        "n_sets": curve.n_sets,
         "origin": curve.origin or None,
         "sentence": curve.sentence(difference),
     }

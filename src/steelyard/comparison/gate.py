@@ -20,9 +20,10 @@ from typing import Any
 
 import numpy as np
 
-from steelyard.comparison.card import Card, Pair, Regression, decide, regressions
-from steelyard.comparison.options import FAILS, Checked, check, parse
-from steelyard.comparison.suites import TASK, Part, by_part, item_noun
+from steelyard.comparison.card import Card, Regression, decide, pair_sample, regressions
+from steelyard.comparison.options import FAILS, CardOptions, Checked, check, parse
+from steelyard.comparison.rankings import the_score
+from steelyard.comparison.suites import TASK, Part, by_part
 from steelyard.core.decision import FEWEST_UNITS, shown_interval
 from steelyard.core.display import Result, Statement, Summary, one_line
 from steelyard.core.errors import InputError, UsageError, printable
@@ -48,7 +49,7 @@ class Judged:
     card: Card
     result: str
     worse: tuple[str, ...]  # tasks and slices that got worse than they may
-    needed: int | None  # further items that would decide, None where none are or none would
+    needed: int | None = None  # further items that would decide, if they would
 
     def to_dict(self) -> dict[str, Any]:
         """Return what ``--json`` prints; differences are the candidate's minus the baseline's."""
@@ -80,7 +81,6 @@ class Gate(Result):
     judged: Mapping[str, Judged]
     requirements: tuple[Checked, ...] = ()
     regressions: tuple[Regression, ...] = ()
-    noun: str = "segment"
     notes: tuple[str, ...] = ()  # of reading
     warnings: tuple[str, ...] = ()
     provenance: Provenance | None = None
@@ -142,7 +142,7 @@ class Gate(Result):
             if judged.worse:
                 yield kind, f"Worse in {listed(judged.worse, 3)}."
             if judged.needed:
-                more = plural(judged.needed, f"more {self.noun}")
+                more = plural(judged.needed, f"more {judged.card.noun}")
                 yield kind, f"About {more} would decide, if the difference stays."
         for item in self.requirements:
             yield kind, f"{item.requirement} {item.result}: {item.found}."
@@ -153,28 +153,23 @@ class Gate(Result):
         if len(self.judged) == 1 and suites:
             return suites[0].table()
         names = ("score", "lead", "low", "high", "p", "n", "result")
-        rows = tuple(
-            (name, part.lead, part.low, part.high, part.p, part.n, judged.result)
-            for name, judged in self.judged.items()
-            for part in (judged.card.part,)
-        )
-        return Table("", tuple(Column(name, p_value=name == "p") for name in names), rows)
+        rows = []
+        for name, judged in self.judged.items():
+            part = judged.card.part
+            rows.append((name, part.lead, part.low, part.high, part.p, part.n, judged.result))
+        return Table("", tuple(Column(name, p_value=name == "p") for name in names), tuple(rows))
 
     def markdown(self) -> str:
         """Return a summary for a pull request; texts of outputs are shown as code, on one line."""
-        head = [f"## Gate: {self.verdict}", "", *self.answer(), "", self.table().markdown()]
-        text = "\n".join(head).replace("@", "@\u200b")  # mentions nobody
+        lines = [f"## Gate: {self.verdict}", "", *self.answer(), "", self.table().markdown()]
         if self.regressions:
-            rows = [f"| item | {self.candidate} | {self.baseline} |".replace("@", "@\u200b")]
-            rows += ["|---|---|---|"]
-            for item in self.regressions:
-                cells = [
-                    f"{score:.4g} {_code(output)}"
-                    for score, output in zip(item.scores, item.outputs, strict=True)
-                ]
-                rows.append(f"| {_code(item.segment)} | {' | '.join(cells)} |")
-            text += "\n### Worst regressions\n\n" + "\n".join(rows) + "\n"
-        return text
+            lines += ["### Worst regressions", ""]
+            lines += [f"| item | {self.candidate} | {self.baseline} |", "|---|---|---|"]
+        for item in self.regressions:
+            both = zip(item.scores, item.outputs, strict=True)
+            cells = " | ".join(f"{score:.4g} {_code(output)}" for score, output in both)
+            lines.append(f"| {_code(item.segment)} | {cells} |")
+        return "\n".join(lines).replace("@", "@\u200b") + "\n"  # which mentions nobody
 
 
 def _code(text: str | None) -> str:
@@ -244,24 +239,20 @@ def gate(  # noqa: PLR0913 - every option has a default
     check_instance((str, Path), "a path", optional=True, record=record)
     requirements = [parse(text) for text in require]
     margin = min_delta or 0.0 if max_loss is None else -max_loss
-    es, first, second, alone = _two(baseline, candidate, unit, record)
-    scores = _scores(es, score)
-    cards = {
-        name: decide(es, (second, first), name, slices=slices, unit=unit, rng=rng)
-        for name in scores
-    }
+    es, (first, second), alone = _two(baseline, candidate, unit, record)
+    scores = (the_score(es, None),) if score is None else as_tuple(score=score)
+    options = CardOptions(slices=tuple(slices), unit=unit)
+    cards = {name: decide(es, (second, first), name, options=options, rng=rng) for name in scores}
     n_parts = sum(len(s.parts) for card in cards.values() for s in card.suites.values())
-    counts = (len(scores), n_parts)
-    two = Pair.of(es, (second, first), scores[0], unit)
+    two, at = pair_sample(es, (second, first), scores[0], unit)
     settings = {"score": ",".join(scores), "margin": margin, "unit": two.units.name}
     warnings = [*alone, *(text for card in cards.values() for text in card.warnings)]
     result = Gate(
         baseline=first,
         candidate=second,
         margin=margin,
-        judged={name: _judged(card, margin, counts) for name, card in cards.items()},
-        regressions=tuple(regressions(es, two, 1.0)),
-        noun=item_noun(es),
+        judged={n: _judged(card, margin, (len(scores), n_parts)) for n, card in cards.items()},
+        regressions=tuple(regressions(es, two, at, 1.0)),
         notes=es.notes,
         warnings=tuple(dict.fromkeys(text for text in warnings if text not in es.notes)),
         provenance=Provenance.of("gate", settings, es.inputs, rng),
@@ -272,24 +263,23 @@ def gate(  # noqa: PLR0913 - every option has a default
 
 def _two(
     baseline: Source, candidate: Source, unit: str, record: str | Path | None
-) -> tuple[EvalSet, str, str, list[str]]:
+) -> tuple[EvalSet, tuple[str, ...], list[str]]:
+    """Join the two on their common items, and warn of others."""
     sets = [as_evalset(source, unit=unit) for source in (baseline, candidate)]
     for role, es in zip(("baseline", "candidate"), sets, strict=True):
         if es.n_systems != 1:
             raise UsageError(
                 f"the {role} has {plural(es.n_systems, 'system')}: expected one (systems=[NAME])"
             )
-    names = [es.systems[0] for es in sets]
+    names = tuple(es.systems[0] for es in sets)
     if names[0] == names[1]:
-        names = ["baseline", "candidate"]
+        names = ("baseline", "candidate")
     if record is not None:
         _keep(Path(record), sets)
-    first, second = sets
-    shared = set(first.segments.ids) & set(second.segments.ids)
-    alone = len(first.segments.ids) + len(second.segments.ids) - 2 * len(shared)
-    if not shared:
+    ids = [set(es.segments.ids) for es in sets]
+    if ids[0].isdisjoint(ids[1]):
         raise UsageError("baseline and candidate have no item in common: ids differ")
-    first, second = (es.select(segments=sorted(shared)) for es in sets)
+    first, second = (es.select(segments=sorted(ids[0] & ids[1])) for es in sets)
     tables = {
         name: ScoreTable(np.concatenate([table.values, second[name].values]), table.kind,
                          table.higher_is_better)
@@ -299,41 +289,32 @@ def _two(
     both = zip(names, (first, second), strict=True)
     outputs = {name: text for name, es in both for text in es.outputs.values()}
     inputs, notes = (*first.inputs, *second.inputs), (*first.notes, *second.notes)
-    merged = EvalSet(tuple(names), first.segments, tables, outputs, inputs=inputs, notes=notes)
+    merged = EvalSet(names, first.segments, tables, outputs, inputs=inputs, notes=notes)
+    alone = len(ids[0] ^ ids[1])
     warning = f"{plural(alone, 'item')} that only one of the two has: excluded"
-    return merged, names[0], names[1], [warning] if alone else []
-
-
-def _scores(es: EvalSet, score: str | Sequence[str] | None) -> Sequence[str]:
-    if score is not None:
-        return as_tuple(score=score)
-    names = [name for name, table in es.scores.items() if table.has_segments]
-    if len(names) != 1:
-        raise UsageError(f"name the score (score=NAME); there are: {', '.join(names) or 'none'}")
-    return names
+    return merged, names, [warning] if alone else []
 
 
 def _judged(card: Card, margin: float, counts: tuple[int, int]) -> Judged:
     """Compare the interval with the margin; ``counts`` are scores, and tasks and slices of all."""
     lead = card.part
-    worse = [
+    worse = tuple(
         f"{suite.column} {part.name}"
         for suite in card.suites.values()
         for part in suite.parts
         if _below(part, min(margin, 0.0), counts[1])
-    ]
-    result = UNDECIDED
+    )
     if worse or _below(lead, margin, counts[0]):
-        result = FAIL
-    elif lead.n_units >= FEWEST_UNITS and lead.low > margin:
-        result = PASS
-    needed = None
+        return Judged(card, FAIL, worse)
+    if lead.n_units >= FEWEST_UNITS and lead.low > margin:
+        return Judged(card, PASS, worse)
     away = abs(lead.lead - margin)
-    if result == UNDECIDED and away and lead.high > lead.low:
-        error = (lead.high - lead.low) / 2 / ndtri(0.975)
-        total = lead.n * ((ndtri(0.975) + ndtri(0.8)) * error / away) ** 2
-        needed = math.ceil(total - lead.n) if lead.n < total < 1e7 else None
-    return Judged(card, result, tuple(worse), needed)
+    if not (away and lead.high > lead.low):
+        return Judged(card, UNDECIDED, worse)
+    error = (lead.high - lead.low) / 2 / ndtri(0.975)
+    total = lead.n * ((ndtri(0.975) + ndtri(0.8)) * error / away) ** 2
+    needed = math.ceil(total - lead.n) if lead.n < total < 1e7 else None
+    return Judged(card, UNDECIDED, worse, needed)
 
 
 def _below(part: Part, margin: float, n_tests: int) -> bool:

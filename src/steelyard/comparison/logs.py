@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Any, ClassVar
+from typing import Any
 
 import numpy as np
 
@@ -18,7 +18,6 @@ from steelyard.comparison.options import (
     check_named,
 )
 from steelyard.comparison.rankings import (
-    AGGREGATIONS,
     RATINGS,
     bt_ranked,
     bt_replicates,
@@ -28,9 +27,9 @@ from steelyard.comparison.rankings import (
 from steelyard.comparison.results import (
     LEVEL,
     MOST_SHOWN,
+    Comparison,
     PairTest,
     Ranked,
-    RankedSystems,
     Tiers,
 )
 from steelyard.comparison.tests import corrected, tiers_by
@@ -86,42 +85,6 @@ _MANY = f"more than {MOST_SHOWN} systems: matrices of pairs are left out"
 Log = Path | str | Sequence[Path | str] | BattleLog  # or a frame, which has no common type
 
 
-@dataclass(frozen=True, slots=True, kw_only=True, repr=False)
-class BattleComparison(RankedSystems):
-    """Systems against systems in battles; ``n_segments`` is 0 where the log has no units."""
-
-    OF_PAIRS: ClassVar[bool] = False
-
-    n_battles: int
-
-    def to_dict(self) -> dict[str, Any]:
-        """Return what ``--json`` prints; matrices of pairs for up to 300 systems."""
-        result = self.json_with(n_battles=self.n_battles, n_segments=self.n_segments or None)
-        if len(self.systems) > MOST_SHOWN:
-            for ranking in result["aggregations"].values():
-                ranking["pairwise"] = None
-            for test in result["tests"].values():
-                test["p"] = test["p_adjusted"] = None
-        return result
-
-    def called(self, by: str) -> str:
-        """Name a ranking in a sentence."""
-        return "share of battles won" if by == "mean" else RankedSystems.called(self, by)
-
-    def measure(self, by: str) -> str:
-        """Return in words what a ranking goes by."""
-        size = plural(self.n_battles, "battle")
-        if self.unit.name != BATTLE:
-            size += f" of {self.unit.counted()}"
-        return f"{self.called(by)} over {size}"
-
-    def size(self) -> str:
-        """Return in words what was compared."""
-        size = f"{plural(len(self.systems), 'system')}, {plural(self.n_battles, 'battle')}"
-        name = PROMPT if self.unit.name == BATTLE else self.unit.name
-        return f"{size}, {counted(self.n_segments, name)}" if self.n_segments else size
-
-
 @kept()
 def compare_battles(  # noqa: PLR0913 - every option has a default
     log: Log,
@@ -137,15 +100,14 @@ def compare_battles(  # noqa: PLR0913 - every option has a default
     intervals: str | None = "unit",
     n_bootstrap: int = 1000,
     rng: Rng = 0,
-) -> BattleComparison:
+) -> Comparison:
     """Compare systems by a log of battles.
 
     Parameters
     ----------
     log
-        A table of battles (CSV, TSV, JSON lines, also ``.gz``, or Parquet) or of rankings, which
-        unfold into battles; a file of another tool that holds battles; a folder of tables, or of
-        such files; several of them; a pandas, polars or Arrow frame; or a log in memory.
+        A table of battles or of rankings, which unfold into battles; a file of another tool that
+        holds battles; a folder of these, or several of them; a frame; or a log in memory.
     by
         Rankings: ``mean`` (the share of battles won, ties as half), ``bt``, ``elo``, ``trueskill``,
         or with options: ``sy.bt(ties="davidson", scale="elo")``, ``sy.elo(k=20)``.
@@ -160,8 +122,8 @@ def compare_battles(  # noqa: PLR0913 - every option has a default
         Columns and values that select rows.
     unit
         What is independent: ``prompt`` or ``segment``, what battles share by one of the usual
-        columns; any other column, as the user who judged; or single battles (``battle``). ``auto``
-        takes prompts where the log names at least ten, else battles, with a warning.
+        columns; any other column; or single battles (``battle``). ``auto`` takes prompts where the
+        log names at least ten, else battles, with a warning.
     correction, alpha
         Of the tests of every pair, and the level of the tiers.
     intervals, n_bootstrap
@@ -171,7 +133,7 @@ def compare_battles(  # noqa: PLR0913 - every option has a default
 
     Returns
     -------
-    BattleComparison
+    Comparison
         Rankings, tests, tiers; ``pairs()`` is a frame of pairs with p-values.
 
     See Also
@@ -194,69 +156,85 @@ def compare_battles(  # noqa: PLR0913 - every option has a default
     return compare_log(log, options, rng)
 
 
-def compare_log(log: Log, options: BattleOptions, rng: Rng) -> BattleComparison:
+def compare_log(log: Log, options: BattleOptions, rng: Rng) -> Comparison:
     """Compare systems by a log of battles, as :func:`compare_battles` does."""
-    in_order = any(AGGREGATIONS[name].in_order for name in options.by)
+    in_order = not set(RATINGS).isdisjoint(options.by)
     battles, shared, inputs = _read_log(log, options, in_order=in_order)
-    if len(battles.systems) > MOST_DENSE:
-        raise UsageError(f"up to {MOST_DENSE:,} systems are compared, got {len(battles.systems):,}")
+    n = len(battles.systems)
+    if n > MOST_DENSE:
+        raise UsageError(f"up to {MOST_DENSE:,} systems are compared, got {n:,}")
     options = replace(options, orders=n_orders(options.orders, battles.n_battles))
     unit = _log_unit(battles, options.unit, inputs)
-    sample = LogSample(battles, options.n_bootstrap if options.intervals else 0, unit.name)
+    asked = options.n_bootstrap if options.intervals else 0
+    sample = LogSample(battles, unit.name, asked if unit.n > 1 else 0)
     drawn = rank_log(sample, options, generator(rng))
-    tests, tiers = ({}, {}) if sample.n == 1 else _test(sample, drawn, options)
-    warnings = [*battles.notes, *_unit_warnings(sample, unit, shared, options.unit)]
-    warnings += [text for ranked in drawn.values() for text in ranked.warnings]
-    warnings += [text for tier in tiers.values() for text in tier.warnings]
-    if sample.n == 1:
-        warnings.append("one system: there is nothing to compare it with")
-    rankings = {by: with_intervals(ranked, sample.level) for by, ranked in drawn.items()}
-    if tests and sample.n <= MOST_SHOWN:
+    tests, tiers = ({}, {}) if n == 1 else _test(sample, drawn, options)
+    sizes = sample.sizes()
+    level = LEVEL if sizes is None else expanded_level(LEVEL, sizes)
+    rankings = {by: with_intervals(ranked, level) for by, ranked in drawn.items()}
+    if tests and n <= MOST_SHOWN:
         share = win_share(battles.pairs.tables())
         rankings = {by: r if r.average else replace(r, alone=share) for by, r in rankings.items()}
     if options.scale == "elo" and "bt" in rankings:
         rankings["bt"] = on_elo_scale(rankings["bt"])
+    warnings = [*battles.notes, *_unit_warnings(unit, shared, options)]
+    warnings += [text for ranked in drawn.values() for text in ranked.warnings]
+    warnings += [text for tier in tiers.values() for text in tier.warnings]
+    warnings += ["one system: there is nothing to compare it with"] if n == 1 else []
     settings = options.settings(options.by, tuple(tests), unit.name, "time" if in_order else None)
-    plain = options.ties == "half" and not options.prior and sample.n <= MOST_SHOWN
-    result = BattleComparison(
+    over = plural(battles.n_battles, "battle")
+    size = f"{plural(n, 'system')}, {over}"
+    size += f", {counted(shared, PROMPT if unit.name == BATTLE else unit.name)}" if shared else ""
+    result = Comparison(
         systems=battles.systems,
-        n_battles=battles.n_battles,
         n_segments=shared or 0,
         unit=unit,
         aggregations=rankings,
         tests=tests,
         tiers=tiers,
-        notes=() if sample.n <= MOST_SHOWN else (_MANY,),
+        size=size,
+        over=f"over {over}" + ("" if unit.name == BATTLE else f" of {unit.counted()}"),
+        facts={"n_segments": shared, "n_battles": battles.n_battles},
+        notes=() if n <= MOST_SHOWN else (_MANY,),
         warnings=tuple(dict.fromkeys(warnings)),
         provenance=Provenance.of("compare", settings, inputs, rng, options),
         alpha=options.alpha,
+        n_battles=battles.n_battles,
     )
+    plain = options.ties == "half" and not options.prior and n <= MOST_SHOWN
     return replace(result, board=board_of(result, battles.pairs.tables() if plain else None, None))
 
 
 def _test(
     sample: LogSample, rankings: Mapping[str, Ranked], options: BattleOptions
 ) -> tuple[dict[str, PairTest], dict[str, Tiers]]:
-    log, unit, pairs = sample.log, sample.unit, sample.log.pairs
+    """Test all pairs by signs, and by the spread of resamples, where there are enough units."""
+    log, pairs = sample.log, sample.log.pairs
     first, second = (pairs.wins_i, pairs.wins_j) if log.units is None else log.units.ahead()
     none = np.zeros_like(first)
     ahead = PairWins(pairs.i, pairs.j, first, second, none, pairs.n).tables().wins
-    p = sign_test_counts(ahead, pairs.tables().met > 0)
-    tests = {"sign": corrected(p, options, unit=unit)}
-    tiers = {}
-    for by, ranked in rankings.items():
-        name, lead = "sign", ahead - ahead.T
-        # Fewer units leave exact tests alone.
-        if ranked.replicates is not None and sample.n_units >= FEWEST:
-            name, scores, replicates = f"{by}-gap", ranked.scores, ranked.replicates
+    p_values = {"sign": sign_test_counts(ahead, pairs.tables().met > 0)}
+    leads = {"sign": ahead - ahead.T}
+    freedom, shrunk, sizes = float(sample.n_units - 1), 1.0, sample.sizes()
+    if sizes is not None:
+        freedom, shrunk = shrinkage(sizes)
+    elif log.n_units is None:
+        freedom = np.inf
+    for by, ranked in rankings.items() if sample.n_units >= FEWEST else ():
+        if ranked.replicates is not None:
+            scores, replicates = ranked.scores, ranked.replicates
             if ranked.strengths is not None:  # strengths are ratios
                 with np.errstate(divide="ignore"):
                     scores, replicates = np.log(scores), np.log(replicates)
-            freedom, shrunk = sample.spread()
             p = gap_test(scores, replicates, freedom=freedom, shrunk=shrunk)
-            tests[name] = corrected(p, options, unit=unit)
-            lead = scores[:, None] - scores
-        tier = tiers_by(by, ranked.ranks, log.systems, name, tests[name], lead, options.alpha)
+            p_values[f"{by}-gap"] = p
+            leads[f"{by}-gap"] = scores[:, None] - scores
+    tests = {name: corrected(p, options, unit=sample.unit) for name, p in p_values.items()}
+    tiers = {}
+    for by, ranked in rankings.items():
+        name = f"{by}-gap" if f"{by}-gap" in tests else "sign"
+        test, lead = tests[name], leads[name]
+        tier = tiers_by(by, ranked.ranks, log.systems, name, test, lead, options.alpha)
         if tier is not None:
             tiers[by] = tier
     return tests, tiers
@@ -277,20 +255,41 @@ def rank_log(
     sample: LogSample, options: BattleOptions, rng: np.random.Generator
 ) -> dict[str, Ranked]:
     """Rank the systems of a log in several ways; ``mean`` is the share of battles won."""
+    log = sample.log
     draw, *streams = rng.spawn(1 + len(LOG_RANKINGS))
-    stream_of = dict(zip(LOG_RANKINGS, streams, strict=True))
     rankings: dict[str, Ranked] = {}
     if "mean" in options.by:
-        rankings["mean"] = _share(sample.log.pairs)
+        rankings["mean"] = _share(log.pairs)
+    fit = None
     if "bt" in options.by:
-        fit = bradley_terry_pairs(sample.log.pairs, ties_as=options.ties, prior=options.prior)
-        rankings["bt"] = bt_ranked(fit, sample.log.systems)
-    if rankings and sample.n_resamples:
-        drawn = _replicates(rankings, sample, options, draw)
-        rankings = {by: replace(r, replicates=drawn[by]) for by, r in rankings.items()}
-    for name in RATINGS:
-        if name in options.by:
-            rankings[name] = _rated(name, sample, options, stream_of[name])
+        fit = bradley_terry_pairs(log.pairs, ties_as=options.ties, prior=options.prior)
+        rankings["bt"] = bt_ranked(fit, log.systems)
+    shares: list[Floats] = []
+    strengths: list[Floats] = []
+    for drawn in sample.tables(draw) if rankings else ():
+        won = drawn.wins.sum(axis=-1) + drawn.ties.sum(axis=-1) / 2
+        met = (drawn.wins + np.swapaxes(drawn.wins, -1, -2) + drawn.ties).sum(axis=-1)
+        shares.append(ratio(won, met))
+        if fit is not None:
+            strengths.append(bt_replicates([drawn], fit, options))
+    for by, parts in (("mean", shares), ("bt", strengths)):
+        if parts and by in rankings:
+            rankings[by] = replace(rankings[by], replicates=np.concatenate(parts))
+    few = log.n_battles <= _MOST_PLAYED
+    for name, stream in zip(LOG_RANKINGS, streams, strict=True):
+        if name in RATINGS and name in options.by:
+            assert log.played is not None
+            rankings[name] = rate_log(
+                name,
+                log.played,
+                options,
+                stream,
+                n_resamples=sample.n_resamples if few else 0,
+                blocks=None if log.unit is None else log.unit.astype(np.int64),
+            )
+            if sample.n_resamples and not few:
+                text = f"{name}: no intervals for more than {_MOST_PLAYED:,} battles; bt has them"
+                rankings[name] = replace(rankings[name], warnings=(text,))
     return {name: rankings[name] for name in options.by}
 
 
@@ -306,128 +305,53 @@ def _share(pairs: PairWins) -> Ranked:
     return Ranked(scores, ranks(scores), pairwise, average=True)
 
 
-def _replicates(
-    rankings: Mapping[str, Ranked],
-    sample: LogSample,
-    options: BattleOptions,
-    rng: np.random.Generator,
-) -> dict[str, Floats]:
-    """Return shares and strengths in the same resamples."""
-    shares: list[Floats] = []
-
-    def tables() -> Iterator[WinCounts]:
-        for drawn in sample.tables(rng):
-            won = drawn.wins.sum(axis=-1) + drawn.ties.sum(axis=-1) / 2
-            met = (drawn.wins + np.swapaxes(drawn.wins, -1, -2) + drawn.ties).sum(axis=-1)
-            shares.append(ratio(won, met))
-            yield drawn
-
-    fit = rankings["bt"].strengths if "bt" in rankings else None
-    replicates: dict[str, Floats] = {}
-    if fit is not None:
-        replicates["bt"] = bt_replicates(tables(), fit, options)
-    else:
-        for _ in tables():
-            pass
-    return replicates | {"mean": np.concatenate(shares)}
-
-
-def _rated(
-    name: str, sample: LogSample, options: BattleOptions, rng: np.random.Generator
-) -> Ranked:
-    battles, unit = sample.log.played, sample.log.unit
-    assert battles is not None
-    few = len(battles) <= _MOST_PLAYED
-    rated = rate_log(
-        RATINGS[name](options),
-        battles,
-        options,
-        rng,
-        n_resamples=sample.n_resamples if few else 0,
-        blocks=None if unit is None else unit.astype(np.int64),
-    )
-    if few or not sample.n_resamples:
-        return rated
-    text = f"{name}: no intervals for more than {_MOST_PLAYED:,} battles; bt has them"
-    return replace(rated, warnings=(text,))
-
-
 # -- the log
 
 
 @dataclass(frozen=True, slots=True)
 class LogSample:
-    """A log, how often it shall be resampled for intervals (0: not at all), and in which units."""
+    """A log, its units, and how often these shall be resampled for intervals (0: not at all)."""
 
     log: CountedLog
-    asked: int = 0
     unit: str = BATTLE
+    n_resamples: int = 0
 
     @property
     def n_units(self) -> int:
         """The number of units: prompts, or battles where each is one."""
         return self.log.n_battles if self.log.n_units is None else self.log.n_units
 
-    @property
-    def n_resamples(self) -> int:
-        """How often it is: one unit has no spread."""
-        return 0 if self.n_units == 1 else self.asked
-
-    @property
-    def level(self) -> float:
-        """What to ask of an interval, so that it covers what it should: more with few units."""
-        sizes = self._sizes()
-        return LEVEL if sizes is None else expanded_level(LEVEL, sizes)
-
-    def spread(self) -> tuple[float, float]:
-        """Return degrees of freedom of a spread over resamples, and how much it is too small."""
-        sizes = self._sizes()
-        if sizes is not None:
-            return shrinkage(sizes)
-        n = self.log.n_units
-        return (np.inf if n is None else float(max(n - 1, 1))), 1.0
-
-    def _sizes(self) -> Floats | None:
+    def sizes(self) -> Floats | None:
         """Count the battles of units; None where these are battles, or single ones."""
         log = self.log
         if log.units is None or log.n_units in (None, 1, log.n_battles):
             return None
         return log.units.sizes()
 
-    @property
-    def n(self) -> int:
-        """The number of systems."""
-        return len(self.log.systems)
-
     def tables(self, rng: np.random.Generator) -> Iterator[WinCounts]:
         """Draw resamples of the units, or else of the battles: wins and ties, some at a time."""
-        units = self.log.units
-        step = max(1, _CELLS // max(1, self.n * self.n))
-        if units is not None:
-            step = max(1, min(step, _DRAWN // max(1, units.n_units)))
-        whole = None if units is not None else self.log.pairs.tables()
+        units, whole = self.log.units, self.log.pairs.tables()
+        step = _CELLS // len(self.log.systems) ** 2
+        step = max(1, step if units is None else min(step, _DRAWN // units.n_units))
         for start in range(0, self.n_resamples, step):
             size = min(step, self.n_resamples - start)
-            if units is not None:
-                yield units.resampled(segment_counts(size, units.n_units, rng))
-            elif whole is not None:
+            if units is None:
                 yield resampled_battles(whole, size, rng)
+            else:
+                yield units.resampled(segment_counts(size, units.n_units, rng))
 
 
 def _read_log(
     log: Log, options: BattleOptions, *, in_order: bool
 ) -> tuple[CountedLog, int | None, tuple[InputFile, ...]]:
     """Count a log by the units that are asked for; return also the prompts it names, and files."""
+    same = ("left", "right", "outcome", "where", "swapped")
     columns = LogColumns(
-        left=options.left,
-        right=options.right,
-        outcome=options.outcome,
         unit=None if options.unit in (AUTO, BATTLE) else options.unit,
-        where=options.where,
         ignore=tuple(options.ignore),
-        form=options.format,
         words=tuple(options.words),
-        swapped=options.swapped,
+        form=options.format,
+        **{name: getattr(options, name) for name in same},
     )
     log = _of_frame(log, options, columns)
     several = isinstance(log, (list, tuple))
@@ -500,29 +424,22 @@ def _log_unit(log: CountedLog, asked: str, inputs: Sequence[InputFile]) -> UnitE
     return replace(UnitEffect.of(name, log.n_units, strength_effect(log.units)), of_battles=True)
 
 
-def _unit_warnings(
-    sample: LogSample, unit: UnitEffect, shared: int | None, asked: str
-) -> list[str]:
-    log = sample.log
-    warnings = []
+def _unit_warnings(unit: UnitEffect, shared: int | None, options: BattleOptions) -> Iterator[str]:
     narrow = "p-values and intervals are too small if"
-    if log.n_units is None and shared is not None:
-        warnings.append(
+    if unit.name == BATTLE and shared is not None:
+        yield (
             f"battles are taken as independent, but share {plural(shared, 'prompt')}, fewer than "
             f'{FEWEST}: {narrow} those of a prompt are alike (unit="prompt")'
         )
-    elif log.n_units is None:
-        hint = "" if asked == BATTLE else " (name it in a column 'unit')"
-        warnings.append(
-            f"battles are taken as independent: {narrow} they share a prompt or a segment{hint}"
-        )
-    if sample.asked and sample.n_units == 1:
-        warnings.append(f"{unit.counted()}: there is nothing to resample, and no interval")
-    elif sample.n_units < FEWEST:
+    elif unit.name == BATTLE:
+        hint = "" if options.unit == BATTLE else " (name it in a column 'unit')"
+        yield f"battles are taken as independent: {narrow} they share a prompt or a segment{hint}"
+    if options.intervals and unit.n == 1:
+        yield f"{unit.counted()}: there is nothing to resample, and no interval"
+    elif unit.n < FEWEST:
         few = f"{too_few(unit.n, unit.name)} for anything but exact tests"
-        few += ", and intervals are rough" if sample.n_resamples else ""
-        warnings.append(few + least_p(unit.n))
-    return warnings
+        few += ", and intervals are rough" if options.intervals and unit.n > 1 else ""
+        yield few + least_p(unit.n)
 
 
 def on_elo_scale(ranked: Ranked) -> Ranked:
@@ -536,13 +453,14 @@ def on_elo_scale(ranked: Ranked) -> Ranked:
         return np.log10(values, where=values > 0, out=np.full(values.shape, np.nan))
 
     centre = np.nanmean(log10(ranked.scores)) if (ranked.scores > 0).any() else np.nan
-    changed: dict[str, Any] = {}
-    for name in ("scores", "low", "high"):
-        strengths = getattr(ranked, name)
-        if strengths is not None:
-            changed[name] = CENTRE + TENFOLD * (log10(strengths) - centre)
-    for end in ("low", "high"):  # a chance to win is another form of the gap between two ratings
-        chance = getattr(ranked, f"pairwise_{end}")
-        if chance is not None:
-            changed[f"gap_{end}"] = TENFOLD * (log10(chance) - log10(1 - chance))
-    return replace(ranked, **changed)
+
+    def rating(strengths: Floats) -> Floats:
+        return CENTRE + TENFOLD * (log10(strengths) - centre)
+
+    ranked = replace(ranked, scores=rating(ranked.scores))
+    if ranked.ci is not None:
+        ranked = replace(ranked, ci=rating(ranked.ci))
+    if ranked.pairwise_ci is not None:  # a chance is another form of the gap between two ratings
+        odds = log10(ranked.pairwise_ci) - log10(1 - ranked.pairwise_ci)
+        ranked = replace(ranked, gap_ci=TENFOLD * odds)
+    return ranked

@@ -6,6 +6,7 @@ Nothing here imports NumPy, because ``--help`` reads it.
 from __future__ import annotations
 
 import math
+import operator
 import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
@@ -93,8 +94,7 @@ def bt(*, ties: Ties = "half", prior: float = 0.0, scale: Scale = "strength") ->
         An element of ``by=``.
     """
     check_choice(get_args(Scale), scale=scale)
-    more = {} if scale == "strength" else {"scale": scale}
-    return _checked("bt", {"ties": ties, "prior": prior}, more)
+    return _checked("bt", ties=ties, prior=prior, scale=None if scale == "strength" else scale)
 
 
 def elo(*, k: float = 20.0, orders: int | None = None) -> Ranking:
@@ -113,7 +113,7 @@ def elo(*, k: float = 20.0, orders: int | None = None) -> Ranking:
     Ranking
         An element of ``by=``.
     """
-    return _checked("elo", {"k": k, "orders": orders})
+    return _checked("elo", k=k, orders=orders)
 
 
 def trueskill(
@@ -133,17 +133,17 @@ def trueskill(
     Ranking
         An element of ``by=``.
     """
-    settings = {"trueskill_beta": beta, "trueskill_tau": tau, "trueskill_draw": draw}
-    return _checked("trueskill", settings | {"orders": orders})
+    return _checked(
+        "trueskill", trueskill_beta=beta, trueskill_tau=tau, trueskill_draw=draw, orders=orders
+    )
 
 
-def _checked(
-    name: str, settings: Mapping[str, Any], more: Mapping[str, Any] | None = None
-) -> Ranking:
-    # The usual number of orders differs between scores and logs.
-    asked = {key: x for key, x in settings.items() if key != "orders" or x is not None}
-    RankOptions(**asked)
-    return Ranking(name, {**asked, **(more or {})})
+def _checked(name: str, **settings: Any) -> Ranking:
+    # What is usual differs between scores and logs.
+    usual = ("orders", "scale")
+    asked = {name: x for name, x in settings.items() if name not in usual or x is not None}
+    BattleOptions(**asked)
+    return Ranking(name, asked)
 
 
 By = str | Ranking | Sequence[str | Ranking]
@@ -186,12 +186,12 @@ class RankOptions(Options):
 
     def _take_rankings(self, by: object) -> tuple[str, ...]:
         """Return the names of some rankings, and take over the options that they bring."""
-        rankings = as_tuple((str, Ranking), by=by)
         settings: dict[str, Any] = {}
         chosen: list[str] = []
-        for ranking in rankings:
-            chosen.append(ranking if isinstance(ranking, str) else ranking.name)
-            for name, value in {} if isinstance(ranking, str) else ranking.settings.items():
+        for ranking in as_tuple((str, Ranking), by=by):
+            named = Ranking(ranking) if isinstance(ranking, str) else ranking
+            chosen.append(named.name)
+            for name, value in named.settings.items():
                 if settings.setdefault(name, value) != value:
                     raise UsageError(f"by: {name} is {settings[name]} and {value}: expected one")
                 if not hasattr(self, name):
@@ -332,6 +332,7 @@ _FORM = re.compile(
     r"\s*(>=|<=|>|<)\s*([-+]?(?:[0-9]+\.?[0-9]*|\.[0-9]+)(?:e-?[0-9]+)?)\s*"
 )
 _SHORT = {"gap": "systems.gap", "rho": "scores.rho", "offset": "scores.offset"}
+_SIGNS = {">=": operator.ge, ">": operator.gt, "<=": operator.le, "<": operator.lt}
 _NAMED = ("name", "task", "slice")  # what an element of a list goes by
 _Interval = tuple[float, float, float]  # a value and the ends of its interval
 
@@ -375,17 +376,15 @@ def parse(text: str) -> Requirement:
         forms = "NAME.low>=X, NAME.high<=X or abs(NAME)<=X, such as kappa.low>=0.4"
         raise UsageError(f"requirement '{text}': expected {forms}")
     absolute, name, sign, limit = match[1] is not None, match[2].strip(), match[4], float(match[5])
-    base, _, end = name.rpartition(".")
-    if end not in ("low", "high"):
-        base, end = name, ""
+    base = name.removesuffix(".low").removesuffix(".high")
     wanted = "low" if sign.startswith(">") else "high"
     problem = ""
     if absolute and wanted == "low":
         problem = ": abs() is bounded from above, as abs(NAME)<=X"
-    elif not absolute and not end:
-        problem = " is about a point; ask for an end of its interval: "
-        problem += f"{name}.{wanted}{sign}{match[5]}"
-    elif not absolute and end != wanted:
+    elif not absolute and name == base:
+        ask = f"{base}.{wanted}{sign}{match[5]}"
+        problem = f" is about a point; ask for an end of its interval: {ask}"
+    elif not absolute and name != f"{base}.{wanted}":
         problem = f" asks for the end that proves nothing: {base}.{wanted}"
     if problem:
         raise UsageError(f"requirement '{text}'{problem}")
@@ -406,13 +405,10 @@ def check(requirement: Requirement, judge: Mapping[str, Any]) -> Checked:
     if requirement.absolute:
         nearest = 0.0 if low <= 0 <= high else min(abs(low), abs(high))
         low, high = nearest, max(abs(low), abs(high))
-    above, strict = requirement.sign.startswith(">"), len(requirement.sign) == 1
-
-    def meets(x: float) -> bool:
-        return not strict if x == requirement.limit else (x > requirement.limit) == above
-
-    worst, best = (low, high) if above else (high, low)
-    result = HOLDS if meets(worst) else UNDECIDED if meets(best) else FAILS
+    meets = _SIGNS[requirement.sign]
+    worst, best = (low, high) if requirement.sign.startswith(">") else (high, low)
+    result = UNDECIDED if meets(best, requirement.limit) else FAILS
+    result = HOLDS if meets(worst, requirement.limit) else result
     return Checked(name, requirement.text, result, f"{value:.4g} [{low:.4g}, {high:.4g}]")
 
 
@@ -423,8 +419,7 @@ def _interval(requirement: Requirement, judge: Mapping[str, Any]) -> _Interval |
         if isinstance(node, list):
             if not node:
                 return None
-            named = (item for item in node if isinstance(item, Mapping))
-            node = {next((item[k] for k in _NAMED if k in item), None): item for item in named}
+            node = {next((item[k] for k in _NAMED if k in item), None): item for item in node}
         if not isinstance(node, Mapping) or part not in node:
             keys = [str(key) for key in node] if isinstance(node, Mapping) else []
             raise UsageError(f"requirement '{requirement.text}': no '{part}'; {hint(part, keys)}")
@@ -436,9 +431,8 @@ def _interval(requirement: Requirement, judge: Mapping[str, Any]) -> _Interval |
             return None
     if isinstance(node, Mapping) and "value" in node:
         return _ends(node["value"], node.get("ci"))
-    raise UsageError(
-        f"requirement '{requirement.text}': {requirement.name} has no interval to ask about"
-    )
+    no_interval = f"{requirement.name} has no interval to ask about"
+    raise UsageError(f"requirement '{requirement.text}': {no_interval}")
 
 
 def _ends(value: float | None, ci: Any) -> _Interval | None:

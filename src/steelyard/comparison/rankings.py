@@ -9,10 +9,10 @@ sentence scores has a name of its own, ``sentence-mean``.
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from functools import cache
-from typing import Any, NamedTuple
+from functools import cache, partial
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -59,12 +59,11 @@ from steelyard.stats.strength.wins import (
 )
 
 _BLEU = re.compile(r"(sacre|[a-z]*[0-9]*sp)?bleu(-ref.*)?", re.IGNORECASE)  # no mean of segments
-NO_PAIRS: Floats = np.empty((0, 0))  # where differences of pairs are not wanted
 _CELLS = 4_000_000  # entries of resampled win tables held at a time
 _DRAWN = 100  # systems up to which the share of resamples at each rank is kept, for a figure
 _POSITIONS = 40_000_000  # positions of orders held at a time
 # Resamples of ratings that depend on the order, and orders of each: every one plays all battles.
-RATING_RESAMPLES, RATING_ORDERS = 160, 3
+RATING_RESAMPLES, RATING_ORDERS = 160, 2
 
 Rng = np.random.Generator
 Orders = NDArray[np.integer[Any]]
@@ -75,13 +74,12 @@ class Sample:
     """One score of the systems that have it, and resamples of its segments.
 
     ``scores`` is systems x segments, and higher is better in it: where the score itself is better
-    the lower it is, it has the other sign (``sign`` is -1). ``statistics`` are those of a corpus
-    score, such as BLEU, in its own numbers; ``units`` are what is independent.
+    the lower it is, it has the other sign. ``statistics`` are those of a corpus score, such as
+    BLEU, in its own numbers; ``units`` are what is independent.
 
-    ``counts`` (resamples x segments) are None where no intervals are wanted; ``pairs`` says whether
-    differences of all pairs are wanted. ``level`` is what to ask of an interval, so that it covers
-    what it should: more than 95% where units are few, and for each system where they lack
-    different ones.
+    ``counts`` (resamples x segments) are None where no intervals are wanted. ``level`` is what to
+    ask of an interval, so that it covers what it should: more than 95% where units are few, and for
+    each system where they lack different ones.
     """
 
     scores: Floats
@@ -93,7 +91,6 @@ class Sample:
     units: Units = field(default_factory=lambda: Units(SEGMENT, 0))
     n_segments: int = 0  # those that any system has
     counts: Floats | None = None
-    pairs: bool = True
     level: float | Floats = LEVEL
     #: Wins and ties of all pairs by the tolerance of a tie; each is counted once.
     wins: Callable[[float], WinCounts] = field(init=False, repr=False)
@@ -127,14 +124,13 @@ class Sample:
 
 def the_score(es: EvalSet, score: str | None) -> str:
     """Return the score to compare by: the one named, or the only one there is."""
-    if score is None:
-        if len(es.scores) != 1:
-            names = ", ".join(es.scores) or "none"
-            raise UsageError(f"name the score (score=NAME); there are: {names}")
-        return next(iter(es.scores))
-    check_text(score=score)
-    es[score]  # an unknown name is an error that lists the names
-    return score
+    if score is not None:
+        check_text(score=score)
+        es[score]  # an unknown name is an error that lists the names
+    elif len(es.scores) != 1:
+        names = ", ".join(es.scores) or "none"
+        raise UsageError(f"name the score (score=NAME); there are: {names}")
+    return score or next(iter(es.scores))
 
 
 def check_scores(es: EvalSet, names: Sequence[str]) -> None:
@@ -157,15 +153,15 @@ def mean_warnings(name: str, table: ScoreTable) -> list[str]:
     """Warn where means of segment scores stand in for the score of a corpus metric."""
     if table.statistics is not None:
         return []
-    means, official = row_means(table.values), table.system_scores
+    official, needed = table.system_scores, "corpus scores need the texts"
     if official is not None:
+        means, needed = row_means(table.values), "official system scores differ"
         both = ~np.isnan(means) & ~np.isnan(official)
         if same_digits(official[both], means[both]):
             return []
-        return [f"{name}: means of segment scores are compared; its official system scores differ"]
-    if not _BLEU.fullmatch(name):
+    elif not _BLEU.fullmatch(name):
         return []
-    return [f"{name}: means of segment scores are compared; its corpus scores need the texts"]
+    return [f"{name}: means of segment scores are compared; its {needed}"]
 
 
 def compared(es: EvalSet, name: str, unit: str) -> Sample:
@@ -175,12 +171,14 @@ def compared(es: EvalSet, name: str, unit: str) -> Sample:
     present = ~np.isnan(scores)
     warnings = [*es.notes, *direction_warnings(name, table), *mean_warnings(name, table)]
     scored = np.asarray(present.any(axis=1))
+    if not scored.any():
+        raise UsageError(f"no system has a '{name}' score")
     if not scored.all():
         lacking = [system for system, has in zip(systems, scored, strict=True) if not has]
         text = f"{plural(len(lacking), 'system')} without '{name}' left out: {', '.join(lacking)}"
         warnings = [note for note in warnings if code_of(note) != "missing-systems"]
         warnings.append(TypedWarning(text, names=lacking))
-        systems = tuple(system for system, has in zip(systems, scored, strict=True) if has)
+        systems = tuple(system for system in systems if system not in lacking)
         scores, present = scores[scored], present[scored]
         stats = None if stats is None else stats.select(systems=np.flatnonzero(scored))
     used = np.asarray(present.any(axis=0))
@@ -193,8 +191,6 @@ def compared(es: EvalSet, name: str, unit: str) -> Sample:
             f"segments that both have ({shared:,} segments are complete)"
         )
         warnings.append(TypedWarning(text, "missing-scores"))
-    if not systems:
-        raise UsageError(f"no system has a '{name}' score")
     if len(systems) == 1:
         warnings.append(f"one system ({systems[0]}): there is nothing to compare it with")
     units = units_of(es.segments, unit, used)
@@ -214,26 +210,24 @@ def resampled(data: Sample, options: CompareOptions, rng: np.random.Generator) -
     """Draw resamples of the segments, or of whole units, where intervals are wanted."""
     if options.intervals is None:
         return data
-    n_segments = data.scores.shape[1]
-    if (n_segments if data.blocks is None else data.units.n) < 2:
+    if data.units.n < 2:
         text = f"{data.units.counted()}: there is nothing to resample, and no interval"
         return replace(data, warnings=(*data.warnings, text))
+    n_segments = data.scores.shape[1]
     counts = bootstrap.segment_counts(
         options.n_bootstrap, n_segments, rng, data.blocks, compact=True
     )
     present = ~np.isnan(data.scores)
     used = np.asarray(present.any(axis=0))
-    if present[:, used].all():
-        return replace(data, counts=counts, level=data.units.level(LEVEL, used))
-    levels = np.array([data.units.level(LEVEL, row) for row in present])
-    return replace(data, counts=counts, level=levels)
+    level: float | Floats = data.units.level(LEVEL, used)
+    if not present[:, used].all():
+        level = np.array([data.units.level(LEVEL, row) for row in present])
+    return replace(data, counts=counts, level=level)
 
 
 def is_binary(values: Floats, right: float = 1.0) -> bool:
     """Tell whether all values are 0, ``right`` or missing; zeros alone may be anything.
 
-    Examples
-    --------
     >>> is_binary(np.array([0.0, 1.0, np.nan])), is_binary(np.array([0.0, 0.0]))
     (True, False)
     """
@@ -248,19 +242,19 @@ def _leads(
     present: NDArray[np.bool_], scores: Floats, of_two: Callable[[list[int], Counts], Floats]
 ) -> Floats:
     """Return leads of all pairs on the segments both have; ``of_two`` scores two systems there."""
+    n = len(scores)
+    if n > MOST_SHOWN:
+        return np.empty((0, 0))
     if present.all():
         return np.asarray(scores[:, None] - scores[None, :])
-    result = np.zeros((len(scores), len(scores)))
-    for i, j in zip(*pair_index(len(scores)), strict=True):
+    result = np.zeros((n, n))
+    for i, j in zip(*pair_index(n), strict=True):
         first, second = of_two([i, j], np.flatnonzero(present[i] & present[j]))
         result[i, j], result[j, i] = first - second, second - first
     return result
 
 
-def _average_leads(sample: Sample, average: Callable[[Floats], Floats]) -> Floats:
-    scores = sample.scores
-    if not sample.pairs:
-        return NO_PAIRS
+def _average_leads(scores: Floats, average: Callable[[Floats], Floats]) -> Floats:
     return _leads(~np.isnan(scores), average(scores), lambda two, at: average(scores[two][:, at]))
 
 
@@ -295,7 +289,7 @@ def means(sample: Sample) -> tuple[Floats, Floats | None]:
 def _mean(sample: Sample, _options: RankOptions, _rng: Rng) -> Ranked:
     scores, replicates = means(sample)
     stats = sample.statistics
-    leads = corpus_leads(stats) if stats and sample.pairs else _average_leads(sample, row_means)
+    leads = corpus_leads(stats) if stats else _average_leads(sample.scores, row_means)
     floor = 0.0 if stats else rounding(sample.scores)
 
     def on_shared(_: Floats, i: int) -> Floats:
@@ -319,28 +313,25 @@ def _median(sample: Sample, _options: RankOptions, _rng: Rng) -> Ranked:
     scores, counts = row_medians(sample.scores), sample.counts
     replicates = None if counts is None else bootstrap_medians(sample.scores, counts)
     against = None if np.isnan(sample.scores).any() else lead
-    leads = _average_leads(sample, row_medians)
-    order = ranks(scores)
-    return Ranked(scores, order, leads, replicates=replicates, against=against, average=True)
+    leads = _average_leads(sample.scores, row_medians)
+    return Ranked(
+        scores, ranks(scores), leads, replicates=replicates, against=against, average=True
+    )
 
 
 def _bt(sample: Sample, options: RankOptions, _rng: Rng) -> Ranked:
-    counts = sample.wins(options.tolerance)
-    fit = bradley_terry(counts.wins, counts.ties, ties_as=options.ties, prior=options.prior)
-    aggregate = bt_ranked(fit, sample.systems, pairs=sample.pairs)
-    if sample.counts is None:
-        return aggregate
-    return replace(aggregate, replicates=bt_replicates(_drawn_wins(sample, options), fit, options))
-
-
-def _drawn_wins(sample: Sample, options: RankOptions) -> Iterator[WinCounts]:
-    """Yield wins and ties in resamples, some at a time."""
     counts, (n, size) = sample.counts, sample.scores.shape
-    assert counts is not None
+    wins = sample.wins(options.tolerance)
+    fit = bradley_terry(wins.wins, wins.ties, ties_as=options.ties, prior=options.prior)
+    ranked = bt_ranked(fit, sample.systems)
+    if counts is None:
+        return ranked
     step = max(1, _CELLS // max(n * n, 1 if counts.dtype == np.uint8 else size // 4, 1))
-    for first in range(0, len(counts), step):
-        drawn = counts[first : first + step]
-        yield resampled_wins(sample.scores, drawn, tolerance=options.tolerance)
+    tables = (
+        resampled_wins(sample.scores, counts[start : start + step], tolerance=options.tolerance)
+        for start in range(0, len(counts), step)
+    )
+    return replace(ranked, replicates=bt_replicates(tables, fit, options))
 
 
 def bt_replicates(tables: Iterable[WinCounts], fit: Strengths, options: RankOptions) -> Floats:
@@ -358,12 +349,12 @@ def bt_replicates(tables: Iterable[WinCounts], fit: Strengths, options: RankOpti
     return np.concatenate(parts)
 
 
-def bt_ranked(fit: Strengths, names: tuple[str, ...], *, pairs: bool = True) -> Ranked:
+def bt_ranked(fit: Strengths, names: tuple[str, ...]) -> Ranked:
     """Rank by a fit of Bradley-Terry, and name the systems that comparisons do not connect."""
     return Ranked(
         scores=fit.strength,
         ranks=fit.ranks,
-        pairwise=win_probability(fit.strength) if pairs else NO_PAIRS,
+        pairwise=win_probability(fit.strength),
         warnings=connection_warnings(fit, names),
         strengths=fit,
         close=FITTED,
@@ -381,9 +372,9 @@ def connection_warnings(fit: Strengths, names: tuple[str, ...]) -> tuple[str, ..
 
     odd = {"unbeaten": fit.unbeaten, "winless": fit.winless, "never compared": fit.unmet}
     texts = [f"{what}: {named(members)}" for what, members in odd.items() if members]
-    if not texts:
-        texts = [f"groups that can't be compared: {' | '.join(map(named, fit.components))}"]
-    return tuple(f"{text} (comparison graph not strongly connected)" for text in texts)
+    groups = f"groups that can't be compared: {' | '.join(map(named, fit.components))}"
+    why = "(comparison graph not strongly connected)"
+    return tuple(f"{text} {why}" for text in texts or [groups])
 
 
 # -- ratings that depend on the order of battles: means over random orders
@@ -399,26 +390,27 @@ RATINGS: Mapping[str, Callable[[RankOptions], SequentialRating]] = {
 }
 
 
-def rate_scores(rules: SequentialRating, sample: Sample, options: RankOptions, rng: Rng) -> Ranked:
+def rate_scores(name: str, sample: Sample, options: RankOptions, rng: Rng) -> Ranked:
     """Rate by who has the higher score on a segment, in random orders or in that of the file."""
     scored = ~np.isnan(sample.scores).all(axis=0)  # segments that nobody has would cost time
-    scores = sample.scores[:, scored]
+    scores, tolerance = sample.scores[:, scored], options.tolerance
+    rules = RATINGS[name](options)
 
     def play(order: Orders, stream: Rng) -> Ratings:
-        tolerance = options.tolerance
         return scores_in_orders(rules, scores, order, stream, tolerance=tolerance)
 
+    in_time = None
+    if not options.orders:
+        in_time = battles_in_time(rules, score_battles(scores, tolerance=tolerance))
     n_resamples = 0 if sample.counts is None else len(sample.counts)
     blocks = None if sample.blocks is None else sample.blocks[scored]
-    rated = _in_orders(scores.shape[1], options.orders or 1, play, rng, n_resamples, blocks)
-    if not options.orders:
-        battles = score_battles(sample.scores, tolerance=options.tolerance)
-        rated = rated._replace(ratings=battles_in_time(rules, battles))
-    return rated.ranked(rules, pairs=sample.pairs)
+    items = (scores.shape[1], options.orders or 1)
+    drawn = _in_orders(items, play, rng, n_resamples, blocks)
+    return _rated(rules, in_time or drawn[0], drawn[1])
 
 
 def rate_log(
-    rules: SequentialRating,
+    name: str,
     battles: Battles,
     options: RankOptions,
     rng: Rng,
@@ -430,76 +422,72 @@ def rate_log(
 
     Random orders are of sorted battles, so that the order of the rows of a file does not matter.
     """
+    rules = RATINGS[name](options)
 
     def play(order: Orders, _rng: Rng) -> Ratings:
         return battles_in_orders(rules, battles, order)
 
     if options.orders:
         battles, blocks = sorted_battles(battles, blocks)
-        rated = _in_orders(len(battles), options.orders, play, rng, n_resamples, blocks)
-    else:
-        rated = _Rated(battles_in_time(rules, battles))
-        if n_resamples:
-            drawn = sequences(len(battles), n_resamples, rng, blocks=blocks, resample=True)
-            drawn.sort(axis=1)  # what is drawn keeps its order in time
-            rated = rated._replace(replicates=play(drawn, rng).scores)
-    return rated.ranked(rules, pairs=True)
+        items = (len(battles), options.orders)
+        return _rated(rules, *_in_orders(items, play, rng, n_resamples, blocks))
+    replicates = None
+    if n_resamples:
+        drawn = sequences(len(battles), n_resamples, rng, blocks=blocks, resample=True)
+        drawn.sort(axis=1)  # what is drawn keeps its order in time
+        replicates = play(drawn, rng).scores
+    return _rated(rules, battles_in_time(rules, battles), replicates)
 
 
-class _Rated(NamedTuple):
-    """Ratings of the systems, and what resamples give."""
-
-    ratings: Ratings
-    replicates: Floats | None = None
-
-    def ranked(self, rules: SequentialRating, *, pairs: bool) -> Ranked:
-        scores = self.ratings.scores
-        sigma = np.zeros_like(scores) if self.ratings.sigma is None else self.ratings.sigma
-        return Ranked(
-            scores=scores,
-            ranks=ranks(scores),
-            pairwise=rules.win_probability(self.ratings) if pairs else NO_PAIRS,
-            replicates=self.replicates,
-            in_order=True,
-            against=lambda drawn, i: rules.chance(lead(drawn, i), sigma[i], sigma),
-        )
+def _rated(rules: SequentialRating, ratings: Ratings, replicates: Floats | None) -> Ranked:
+    scores = ratings.scores
+    sigma = np.zeros_like(scores) if ratings.sigma is None else ratings.sigma
+    return Ranked(
+        scores=scores,
+        ranks=ranks(scores),
+        pairwise=rules.win_probability(ratings),
+        replicates=replicates,
+        in_order=True,
+        against=lambda drawn, i: rules.chance(lead(drawn, i), sigma[i], sigma),
+    )
 
 
 def _in_orders(
-    n_items: int,
-    n_orders: int,
+    items: tuple[int, int],
     play: Callable[[Orders, Rng], Ratings],
     rng: Rng,
     n_resamples: int,
     blocks: Counts | None,
-) -> _Rated:
+) -> tuple[Ratings, Floats | None]:
     """Return the mean over random orders of segments or battles, and resampled means.
 
-    A resample is played in several orders. What they leave of the variance between orders is known
-    from how they differ, and is taken out, so that the interval is that of the mean over orders.
+    ``items`` are how many there are, and how many orders. A resample is played in several orders.
+    What they leave of the variance between orders is known from how they differ, and is taken out,
+    so that the interval is that of the mean over orders.
     """
+    n_items, n_orders = items
     shuffle, draw, pairs = rng.spawn(3)
     step = max(1, _POSITIONS // max(1, n_items))
-    parts = [min(step, n_orders - k) for k in range(0, n_orders, step)]
-    played = [play(sequences(n_items, k, shuffle), pairs) for k in parts]
-    orders = np.concatenate([ratings.scores for ratings in played])
-    mean = orders.mean(axis=0)
+    played = [
+        play(sequences(n_items, min(step, n_orders - start), shuffle), pairs)
+        for start in range(0, n_orders, step)
+    ]
+    mean = np.concatenate([ratings.scores for ratings in played]).mean(axis=0)
     sigmas = [ratings.sigma for ratings in played if ratings.sigma is not None]
     averaged = Ratings(mean, np.concatenate(sigmas).mean(axis=0) if sigmas else None)
     if not n_resamples:
-        return _Rated(averaged)
-    each = RATING_ORDERS if n_orders > 1 else 1
-    size = min(n_resamples, RATING_RESAMPLES) if n_orders > 1 else n_resamples
-    drawn_parts = []
-    step = max(1, step // each)
+        return averaged, None
+    each, size = 1, n_resamples
+    if n_orders > 1:
+        each, size = RATING_ORDERS, min(n_resamples, RATING_RESAMPLES)
+    parts, step = [], max(1, step // each)
     for start in range(0, size, step):
-        count = min(step, size - start)
-        drawn = sequences(n_items, count, draw, blocks=blocks, resample=True)
+        drawn = sequences(n_items, min(step, size - start), draw, blocks=blocks, resample=True)
         order = np.repeat(drawn, each, axis=0)
         if each > 1:  # the same items, shuffled: padding (-1) means nothing wherever it is
             order = draw.permuted(order, axis=1)
-        drawn_parts.append(play(order, pairs).scores.reshape(count, each, -1))
-    resampled = np.concatenate(drawn_parts)
+        parts.append(play(order, pairs).scores.reshape(len(drawn), each, -1))
+    resampled = np.concatenate(parts)
     replicates = resampled.mean(axis=1)  # NaN for systems that a resample does not have
     if each > 1:
         centre = row_means(replicates.T)
@@ -507,14 +495,7 @@ def _in_orders(
         noise = row_means(resampled.var(axis=1, ddof=1).T) * (1 / each - 1 / n_orders)
         kept = np.sqrt(np.maximum(1 - noise / np.where(variance > 0, variance, 1.0), 0.05))
         replicates = mean + (replicates - centre) * kept
-    return _Rated(averaged, replicates)
-
-
-def _rated_by(name: str) -> Callable[[Sample, RankOptions, Rng], Ranked]:
-    def rank(sample: Sample, options: RankOptions, rng: Rng) -> Ranked:
-        return rate_scores(RATINGS[name](options), sample, options, rng)
-
-    return rank
+    return averaged, replicates
 
 
 # -- the registry
@@ -524,9 +505,7 @@ def _rated_by(name: str) -> Callable[[Sample, RankOptions, Rng], Ranked]:
 class Aggregation:
     """A way to rank, and the test that asks what it answers.
 
-    Of scores that are 0 or 1, of corpus scores, and by unit, that may be another test. ``average``
-    says whether its numbers are of the score's own scale, ``in_order`` whether they depend on the
-    order.
+    Of scores that are 0 or 1, of corpus scores, and by unit, that may be another test.
     """
 
     rank: Callable[[Sample, RankOptions, Rng], Ranked]
@@ -534,8 +513,7 @@ class Aggregation:
     test_of_binary: str | None = None
     test_of_corpus: str | None = None
     test_by_unit: str | None = None
-    average: Callable[[Sample], Floats] | None = None  # the scores of systems, if it is one
-    in_order: bool = False
+    average: Callable[[Sample], Floats] | None = None  # scores on the score's scale, if they are
 
     def fitting(self, data: Sample) -> str:
         """Name the test that fits the ranking of some scores."""
@@ -553,8 +531,8 @@ AGGREGATIONS = {
         _median, "mood", test_by_unit="median", average=lambda data: row_medians(data.scores)
     ),
     "bt": Aggregation(_bt, "sign"),
-    "elo": Aggregation(_rated_by("elo"), "sign", in_order=True),
-    "trueskill": Aggregation(_rated_by("trueskill"), "sign", in_order=True),
+    "elo": Aggregation(partial(rate_scores, "elo"), "sign"),
+    "trueskill": Aggregation(partial(rate_scores, "trueskill"), "sign"),
     "sentence-mean": Aggregation(
         _sentence_mean, "t", "mcnemar", average=lambda data: row_means(data.scores)
     ),
@@ -576,15 +554,13 @@ def with_intervals(ranked: Ranked, level: float | Floats) -> Ranked:
     level = np.broadcast_to(level, ranked.scores.shape)
     if ranked.in_order:
         level = _of_few(level, len(replicates))
-    low, high = _interval(replicates, level)
     undefined = np.isnan(ranked.scores)
     drawn_ranks = ranks(replicates, close=ranked.close, floor=ranked.floor)
     if not undefined.all():  # systems without a score can still rank above those with one
         drawn_ranks += ranked.ranks[~undefined].min() - 1
     best, worst = _interval(drawn_ranks, level)
     n = len(ranked.scores)
-    gaps: tuple[Floats | None, Floats | None] = (None, None)
-    pairs = gaps
+    gaps = pairs = None
     if n <= MOST_SHOWN:
         gaps = _pair_intervals(lead, replicates, level)
         if ranked.pairwise.size and against is not None:
@@ -592,15 +568,11 @@ def with_intervals(ranked: Ranked, level: float | Floats) -> Ranked:
             pairs = gaps if against is lead else _pair_intervals(against, replicates, level)
     return replace(
         ranked,
-        low=np.where(undefined, np.nan, low),
-        high=np.where(undefined, np.nan, high),
-        best_rank=np.floor(best),
-        worst_rank=np.ceil(worst),
-        gap_low=gaps[0],
-        gap_high=gaps[1],
+        ci=np.where(undefined, np.nan, _interval(replicates, level)),
+        rank_ci=np.stack([np.floor(best), np.ceil(worst)]),
+        gap_ci=gaps,
+        pairwise_ci=pairs,
         rank_shares=bootstrap.rank_shares(drawn_ranks) if n <= _DRAWN else None,
-        pairwise_low=pairs[0],
-        pairwise_high=pairs[1],
     )
 
 
@@ -613,18 +585,19 @@ def _of_few(level: Floats, n: int) -> Floats:
     return np.asarray(1 - 2 * np.maximum(tail, 0.0))
 
 
-def _interval(replicates: Floats, level: Floats) -> tuple[Floats, Floats]:
-    low, high = np.full((2, replicates.shape[1]), np.nan)
+def _interval(replicates: Floats, level: Floats) -> Floats:
+    """Return low and high ends, each at its level."""
+    ends = np.full((2, replicates.shape[1]), np.nan)
     for asked in np.unique(level[~np.isnan(level)]):
         columns = np.flatnonzero(level == asked)
-        low[columns], high[columns] = bootstrap.interval(replicates[:, columns], float(asked))
-    return low, high
+        ends[:, columns] = bootstrap.interval(replicates[:, columns], float(asked))
+    return ends
 
 
 def _pair_intervals(
     against: Callable[[Floats, int], Floats], replicates: Floats, level: Floats
-) -> tuple[Floats, Floats]:
-    n = replicates.shape[1]
-    rows = [_interval(against(replicates, i), np.maximum(level[i], level)) for i in range(n)]
-    low, high = (np.array([row[end] for row in rows]).reshape(n, n) for end in (0, 1))
-    return low, high
+) -> Floats:
+    rows = range(replicates.shape[1])
+    return np.stack(
+        [_interval(against(replicates, i), np.maximum(level[i], level)) for i in rows], axis=1
+    )

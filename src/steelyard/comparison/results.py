@@ -7,7 +7,6 @@ because of it. Where nothing was tested, a system "ranks first", and no sentence
 from __future__ import annotations
 
 import re
-from abc import abstractmethod
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from itertools import combinations
@@ -15,7 +14,7 @@ from typing import TYPE_CHECKING, Any, ClassVar, Literal
 
 import numpy as np
 
-from steelyard.core.decision import Decision, first_place, rests_on, too_close
+from steelyard.core.decision import Decision, first_place, too_close
 from steelyard.core.display import (
     RankingRow,
     Record,
@@ -30,7 +29,7 @@ from steelyard.core.display import (
 from steelyard.core.errors import UsageError, hint
 from steelyard.core.provenance import Provenance, origin
 from steelyard.core.table import Cell, Column, Frame, Table, interval_decimals, plain
-from steelyard.core.text import all_of, plural, sentence, stopped
+from steelyard.core.text import all_of, listed, sentence, stopped
 from steelyard.data.evalset import EvalSet
 from steelyard.data.units import SEGMENT, UnitEffect
 from steelyard.stats.arrays import SAME, Floats
@@ -69,11 +68,6 @@ TESTS = {
     "elo-gap": "test of Elo ratings",
     "trueskill-gap": "test of TrueSkill",
 }
-_SHORT_CORRECTIONS = {
-    "holm": "Holm",
-    "bonferroni": "Bonferroni",
-    "benjamini-hochberg": "Benjamini-Hochberg",
-}
 _REFERENCE = re.compile(r"(human[-_ ]?)?ref(erence)?[-_ ]?[a-z0-9]?", re.IGNORECASE)
 
 
@@ -108,9 +102,9 @@ class Ranked:
     """One ranking of the systems, in the order of :attr:`Comparison.systems`.
 
     Scores are in the numbers of the score itself; ``pairwise[i, j]`` of a mean or a median is that
-    of i minus that of j, else the chance that i beats j by one fit of all systems. ``low`` and
-    ``high`` are ends of 95% intervals, also of ranks, of ``pairwise``, and of the ``gap`` between
-    two scores. ``alone[i, j]`` is the share of segments (or battles) that i wins against j, ties as
+    of i minus that of j, else the chance that i beats j by one fit of all systems. Low and high
+    ends of 95% intervals are those of scores, of ranks, of ``pairwise``, and of the gap between two
+    scores. ``alone[i, j]`` is the share of segments (or battles) that i wins against j, ties as
     half, each pair by itself. ``of`` says what is ranked by, where that is not the segment scores.
 
     ``replicates`` are scores in resamples, until intervals are made of them; ``against`` gives row
@@ -121,15 +115,11 @@ class Ranked:
     scores: Floats
     ranks: Floats
     pairwise: Floats
-    low: Floats | None = None
-    high: Floats | None = None
-    best_rank: Floats | None = None
-    worst_rank: Floats | None = None
-    gap_low: Floats | None = None
-    gap_high: Floats | None = None
+    ci: Floats | None = None
+    rank_ci: Floats | None = None
+    gap_ci: Floats | None = None
+    pairwise_ci: Floats | None = None
     rank_shares: Floats | None = None  # share of the resamples in which i has rank j + 1
-    pairwise_low: Floats | None = None
-    pairwise_high: Floats | None = None
     higher_is_better: bool = True
     of: str | None = None
     average: bool = False  # whether numbers are of the score's own scale
@@ -142,65 +132,62 @@ class Ranked:
     close: float = SAME
     floor: float = 0.0
 
+    @property
+    def low(self) -> Floats | None:
+        """Low ends of the intervals of scores."""
+        return None if self.ci is None else self.ci[0]
+
+    @property
+    def high(self) -> Floats | None:
+        """High ends of the intervals of scores."""
+        return None if self.ci is None else self.ci[1]
+
     def turned(self) -> Ranked:
         """Return the same ranking in numbers of the other sign, of which less is better."""
-
-        def minus(name: str) -> Any:
-            values = getattr(self, name)
-            return None if values is None else 0.0 - values  # no -0.0
-
-        ends = {
-            f"{of}{end}": minus(f"{of}{other}")
-            for of in ("", "gap_", "pairwise_")
-            for end, other in (("low", "high"), ("high", "low"))
-        }
-        better = not self.higher_is_better
-        numbers = {name: minus(name) for name in ("scores", "pairwise")}
-        return replace(self, higher_is_better=better, **numbers, **ends)
+        numbers: dict[str, Any] = {"scores": 0.0 - self.scores, "pairwise": 0.0 - self.pairwise}
+        for name in ("ci", "gap_ci", "pairwise_ci"):
+            ends = getattr(self, name)
+            numbers[name] = None if ends is None else 0.0 - ends[::-1]  # no -0.0
+        return replace(self, higher_is_better=not self.higher_is_better, **numbers)
 
     def leads(self, *, of_pairs: bool = True) -> tuple[Floats, Floats, Floats]:
         """Return how far each row leads each column, in the better direction, and its interval.
 
         Averages are those of the segments that both have, unless ``of_pairs`` is False.
         """
-        value = self.scores[:, None] - self.scores[None, :]
-        low, high = self.gap_low, self.gap_high
+        value, ends = self.scores[:, None] - self.scores[None, :], self.gap_ci
         if self.average and of_pairs and self.pairwise.size:
-            value, low, high = self.pairwise, self.pairwise_low, self.pairwise_high
-        unknown = np.full(value.shape, np.nan)
-        low, high = (unknown if low is None else low), (unknown if high is None else high)
+            value, ends = self.pairwise, self.pairwise_ci
+        low, high = np.full((2, *value.shape), np.nan) if ends is None else ends
         return (value, low, high) if self.higher_is_better else (0.0 - value, 0.0 - high, 0.0 - low)
 
     @property
     def digits(self) -> int:
         """Decimals that follow the standard error; without one, strengths need more."""
-        if self.low is not None and self.high is not None:
-            decimals = interval_decimals(self.scores, self.low, self.high)
-            if decimals is not None:
-                return decimals
+        decimals = None if self.ci is None else interval_decimals(self.scores, *self.ci)
+        if decimals is not None:
+            return decimals
         size = np.nanmax(np.abs(self.scores), initial=0.0)
         return 1 if size >= 1000 else 2 if size >= 10 else 3
 
     def to_dict(self, systems: Sequence[str]) -> dict[str, Any]:
         """Return what ``--json`` prints."""
 
-        def ends(low: Floats | None, high: Floats | None) -> dict[str, Any] | None:
-            if low is None or high is None:
-                return None
-            return by_name(systems, np.stack([low, high], axis=1))
+        def ends(of: Floats | None) -> dict[str, Any] | None:
+            return None if of is None else by_name(systems, of.T)
 
-        def matrices(low: Floats | None, high: Floats | None) -> dict[str, Any] | None:
-            return None if low is None else {"low": low, "high": high}
+        def matrices(of: Floats | None) -> dict[str, Any] | None:
+            return None if of is None else {"low": of[0], "high": of[1]}
 
         return {
             "scores": by_name(systems, self.scores),
             "ranks": dict(zip(systems, whole(self.ranks), strict=True)),
-            "ci": ends(self.low, self.high),
-            "rank_ci": ends(self.best_rank, self.worst_rank),
+            "ci": ends(self.ci),
+            "rank_ci": ends(self.rank_ci),
             "pairwise": self.pairwise if self.pairwise.size else None,
             "pairwise_alone": self.alone,
-            "pairwise_ci": matrices(self.pairwise_low, self.pairwise_high),
-            "gap_ci": matrices(self.gap_low, self.gap_high),
+            "pairwise_ci": matrices(self.pairwise_ci),
+            "gap_ci": matrices(self.gap_ci),
             "higher_is_better": self.higher_is_better,
             "of": self.of,
         }
@@ -250,17 +237,23 @@ class Tiers:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, repr=False)
-class RankedSystems(Result):
-    """What comparisons have in common, be they of scores or of battles: rankings, tests, tiers."""
+class Comparison(Result):
+    """Systems against systems: rankings, tests, tiers; by a score, by several, or in battles.
 
-    OF_PAIRS: ClassVar[bool] = True  # whether averages are compared on what a pair has
+    Numbers are those of the score itself, also where less is better (``higher_is_better``); ranks
+    count from the best. ``facts`` is what JSON has of this kind of comparison alone. ``size`` says
+    in words what was compared, ``over`` what rankings go by, after their names.
+    """
 
     systems: tuple[str, ...]
-    n_segments: int
+    n_segments: int  # 0 where a log of battles names none
     unit: UnitEffect
     aggregations: Mapping[str, Ranked]
     tests: Mapping[str, PairTest]
     tiers: Mapping[str, Tiers]
+    size: str
+    over: str
+    facts: Mapping[str, Any]
     notes: tuple[str, ...] = ()
     warnings: tuple[str, ...] = ()
     provenance: Provenance | None = None
@@ -268,19 +261,27 @@ class RankedSystems(Result):
     board: Board | None = None  # how firm the first ranking is; None with fewer than two systems
     noun: str = SEGMENT  # what segments are called: items in LLM evaluations
     references: tuple[str, ...] = ()  # human references among the systems
-
-    @abstractmethod
-    def size(self) -> str:
-        """Return in words what was compared."""
-
-    @abstractmethod
-    def measure(self, by: str) -> str:
-        """Return in words what a ranking goes by: of what, over how much."""
+    score: str = ""
+    higher_is_better: bool = True
+    uneven: bool = False  # whether systems lack different segments
+    n_battles: int | None = None
+    source: EvalSet | None = field(default=None, compare=False)  # what figures of segments show
+    suites: Mapping[str, Suite] = field(default_factory=dict)  # by task, and by slices
+    repeats: Repeats | None = None  # what repeated runs of items say
 
     @property
-    def uneven(self) -> bool:
-        """Whether systems lack different segments."""
-        return False
+    def suite(self) -> Suite | None:
+        """The systems by task, where the set has several; its macro average is the headline."""
+        return self.suites.get("task")
+
+    @property
+    def first(self) -> str:
+        """The first ranking, by which the answer goes."""
+        return next(iter(self.aggregations))
+
+    def measure(self, by: str) -> str:
+        """Return in words what a ranking goes by: of what, over how much."""
+        return f"{self.called(by)} {self.over}"
 
     @property
     def spoken_unit(self) -> UnitEffect:
@@ -289,6 +290,8 @@ class RankedSystems(Result):
 
     def called(self, by: str) -> str:
         """Name a ranking in a sentence: the mean of 0 and 1 is a proportion, of BLEU no mean."""
+        if by == "mean" and self.n_battles is not None:
+            return "share of battles won"
         of = self.aggregations[by].of
         of = ACCURACY if of == PROPORTION and self.noun != SEGMENT else of
         return of if of in (CORPUS, PROPORTION, ACCURACY) else RANKINGS.get(by, by)
@@ -306,38 +309,16 @@ class RankedSystems(Result):
         keys = [(np.inf if np.isnan(r) else r, s) for r, s in zip(ranks, self.systems, strict=True)]
         return [self.systems[i] for i in sorted(range(len(keys)), key=keys.__getitem__)]
 
-    def best(self, by: str) -> list[str]:
-        """Return all systems of the first rank; none where nobody has a rank."""
-        ranks = dict(zip(self.systems, self.aggregations[by].ranks, strict=True))
-        return [system for system in self.ranking(by) if ranks[system] == 1]
-
-    def better_by_test(self, by: str, system: str) -> list[str]:
-        """Return the systems that rank below one, but are better by the test."""
-        tiers = self.tiers.get(by)
-        return [] if tiers is None else [low for high, low in tiers.against if high == system]
-
-    def ahead_of(self, by: str, system: str) -> list[str]:
-        """Return the systems that rank below one, but are better by the test.
-
-        And those that lead it where both have scores, if an average is ranked by.
-        """
-        better = self.better_by_test(by, system)
-        ranked, i = self.aggregations[by], self.systems.index(system)
-        if self.uneven and ranked.average and ranked.pairwise.size:
-            below = (ranked.ranks > ranked.ranks[i]) & (ranked.leads()[0][i] < 0)
-            better += [s for s in self.ranking(by) if below[self.systems.index(s)]]
-        return list(dict.fromkeys(better))
-
     # -- pairs
 
     def decisions(self, by: str | None = None) -> list[Decision]:
         """Return the decisions on all pairs, in the order of a ranking: the first, unless named."""
-        by = next(iter(self.aggregations)) if by is None else by
+        by = by or self.first
         return self._decided(by, combinations(self.ranking(by), 2))
 
     def decision(self, first: str, second: str, by: str | None = None) -> Decision:
         """Return the decision on two systems, by the first ranking unless another is named."""
-        by = next(iter(self.aggregations)) if by is None else by
+        by = by or self.first
         self.ranking(by)  # an unknown name is an error
         for name in (first, second):
             if name not in self.systems:
@@ -345,44 +326,36 @@ class RankedSystems(Result):
         return self._decided(by, [(first, second)])[0]
 
     def _decided(self, by: str, pairs: Iterable[tuple[str, str]]) -> list[Decision]:
-        value, low, high = self.aggregations[by].leads(of_pairs=self.OF_PAIRS)
-        tiers = self.tiers.get(by)
-        test = None if tiers is None else self.tests[tiers.test]
-        p = adjusted = np.full(value.shape, np.nan)
-        n_pairs = 1
-        if test is not None:
-            p, adjusted = test.p, test.p_adjusted
-            if test.correction != "none":
-                n_pairs = int(np.triu(~np.isnan(p), 1).sum())
-            low, high = agreeing(value, (low, high), p)
+        value, low, high = self.aggregations[by].leads(of_pairs=self.n_battles is None)
         common: dict[str, Any] = {
-            "n_pairs": n_pairs,
-            "correction": _SHORT_CORRECTIONS.get(test.correction, "") if test else "",
-            "test": TESTS.get(tiers.test, tiers.test) if tiers else "",
             "unit": "run" if self.unit.name[0].isdecimal() else self.spoken_unit.name,
             "n_units": self.unit.n,
             "level": LEVEL,
             "alpha": self.alpha,
         }
+        p = adjusted = np.full(value.shape, np.nan)
+        if by in self.tiers:
+            name = self.tiers[by].test
+            test = self.tests[name]
+            p, adjusted = test.p, test.p_adjusted
+            low, high = agreeing(value, (low, high), p)
+            common["test"] = TESTS.get(name, name)
+            common["correction"] = "" if test.correction == "none" else test.correction.title()
+            if test.correction != "none":
+                common["n_pairs"] = int(np.triu(~np.isnan(p), 1).sum())
         index = {system: i for i, system in enumerate(self.systems)}
         made = []
         for pair in pairs:
             i, j = (index[name] for name in pair)
             if value[i, j] < 0:
                 i, j = j, i
-            numbers: dict[str, Any] = {
-                "difference": float(value[i, j]) + 0.0,
-                "low": float(low[i, j]),
-                "high": float(high[i, j]),
-                "p": float(p[i, j]),
-                "p_adjusted": float(adjusted[i, j]),
-            }
-            made.append(Decision(self.systems[i], self.systems[j], **numbers, **common))
+            numbers: Any = (float(x[i, j]) for x in (value + 0.0, low, high, p, adjusted))
+            made.append(Decision(self.systems[i], self.systems[j], *numbers, **common))
         return made
 
     def lead(self) -> Decision | None:
         """Return the decision on the first two systems of the first ranking."""
-        first = self.ranking(next(iter(self.aggregations)))[:2]
+        first = self.ranking(self.first)[:2]
         return self.decision(*first) if len(first) == 2 else None
 
     def pairs(self, by: str | None = None, backend: str | None = None) -> Frame:
@@ -412,29 +385,43 @@ class RankedSystems(Result):
     # -- words
 
     def words(self) -> Summary:
-        """Return who is best, what stays open, how sure that is."""
+        """Return who is best, what stays open, how sure that is; of a suite by tasks."""
+        if self.suite is not None:
+            return Summary.of(self.suite.statements(self.lead(), self.spoken_unit))
         return Summary.of(statements(self))
 
     def answer(self) -> tuple[str, ...]:
         """Return who leads, by how much, and who is too close to call: three sentences."""
-        words = self.words()
-        return (*words.settled[:1], *words.undecided[:2], *words.sureness)[:3]
+        words, plain = self.words(), ""
+        if self.unit.name == SEGMENT:  # which the size of the comparison says, too
+            plain = self.spoken_unit.summary()
+        sureness = [s for s in words.sureness if s != plain or self.unit.coarser is not None]
+        return (*words.settled[:1], *words.undecided[:2], *sureness)[:3]
 
     def __repr__(self) -> str:
-        order = [f"; {by}: {named(self.ranking(by))}" for by in list(self.aggregations)[:1]]
-        return one_line(self, f"by {self.size()}{''.join(order)}")
+        return one_line(self, f"by {self.size}; {self.first}: {named(self.ranking(self.first))}")
 
     # -- JSON and tables
 
-    def json_with(self, **parts: Any) -> dict[str, Any]:
-        """Return what ``--json`` prints, with some parts of a kind of comparison."""
+    def to_dict(self) -> dict[str, Any]:
+        """Return what ``--json`` prints; matrices of pairs for up to 300 systems."""
+        from steelyard.comparison.suites import by_part  # which imports this module
+
+        rankings = {k: v.to_dict(self.systems) for k, v in self.aggregations.items()}
+        tests = {name: test.to_dict() for name, test in self.tests.items()}
+        if len(self.systems) > MOST_SHOWN:
+            rankings = {name: ranked | {"pairwise": None} for name, ranked in rankings.items()}
+        if len(self.systems) > MOST_SHOWN and self.n_battles is not None:
+            tests = {name: test | {"p": None, "p_adjusted": None} for name, test in tests.items()}
         return {
             "systems": list(self.systems),
             "n_segments": self.n_segments,
-            **parts,
+            **self.facts,
+            **by_part(self.suites),
+            **({} if self.repeats is None else {"repeats": plain(self.repeats)}),
             "ranking": ranking("system", self._ranking_rows()),
-            "aggregations": {k: v.to_dict(self.systems) for k, v in self.aggregations.items()},
-            "tests": {name: test.to_dict() for name, test in self.tests.items()},
+            "aggregations": rankings,
+            "tests": tests,
             "clusters": {name: tiers.to_dict(self.systems) for name, tiers in self.tiers.items()},
             "unit": self.unit.to_dict(),
             "board": plain(self.board),
@@ -444,78 +431,79 @@ class RankedSystems(Result):
         }
 
     def _ranking_rows(self) -> Iterator[RankingRow]:
-        by, ranked = next(iter(self.aggregations.items()))
-        tiers, nothing = self.tiers.get(by), [None] * len(self.systems)
+        ranked, tiers = self.aggregations[self.first], self.tiers.get(self.first)
+        nothing = [None] * len(self.systems)
+        low, high = (nothing if ends is None else ends for ends in (ranked.low, ranked.high))
+        clusters = nothing if tiers is None else tiers.clusters
         rows = zip(
-            self.systems,
-            whole(ranked.ranks),
-            ranked.scores,
-            nothing if ranked.low is None else ranked.low,
-            nothing if ranked.high is None else ranked.high,
-            nothing if tiers is None else tiers.clusters,
-            strict=True,
+            self.systems, whole(ranked.ranks), ranked.scores, low, high, clusters, strict=True
         )
         row_of = {row[0]: RankingRow(*row) for row in rows}
-        return (row_of[system] for system in self.ranking(by))
+        return (row_of[system] for system in self.ranking(self.first))
 
     def table(self) -> Table:
         """Return the leaderboard with all columns: a row per system, by the first ranking."""
-        return self._board(brief=False)
+        board, scaled = self._board(brief=False), self.facts.get("scaled", {})  # of AutoRank
+        columns = [Column(name, digits=2, key=f"scaled {name}", importance=2) for name in scaled]
+        rows = ((*row, *(values[row[0]] for values in scaled.values())) for row in board.rows)
+        return replace(board, columns=(*board.columns, *columns), rows=tuple(rows))
 
     def pieces(self) -> list[Table | str]:
-        """Return the leaderboard as a terminal shows it: of further rankings the ranks alone."""
-        return [self._board(brief=True)]
+        """Return what a terminal shows: the leaderboard, or the table by task or slice.
+
+        Of further rankings, the leaderboard has the ranks alone.
+        """
+        tables: list[Table | str] = [suite.table() for suite in self.suites.values()]
+        board = self.suite is None and (len(self.systems) != 2 or not tables)
+        return [*([self._board(brief=True)] if board else []), *tables]
 
     def _board(self, *, brief: bool) -> Table:
-        names = list(self.aggregations)
-        first = names[0]
-        order = [self.systems.index(system) for system in self.ranking(first)]
-        columns, cells = [Column("system")], [[self.systems[i] for i in order]]
+        order = [self.systems.index(system) for system in self.ranking(self.first)]
+        several = len(self.aggregations) > 1
+        columns: list[Column] = [Column("system")]
+        cells: list[Sequence[Cell]] = [self.systems]
         bold: set[tuple[int, int]] = set()
-
-        def add(column: Column, values: Sequence[Cell]) -> None:
-            columns.append(column)
-            cells.append([values[i] for i in order])  # type: ignore[misc]
-
-        for name in names:
-            ranked, tiers, shown = self.aggregations[name], self.tiers.get(name), self.shown(name)
-            several = len(names) > 1 and not (brief and name == first)
+        for name, ranked in self.aggregations.items():
+            shown = self.shown(name)
             # On a narrow screen the first ranking stays whole; of the others the scores do.
-            importance = 9 if name == first else 5
-            heading = f"{shown} rank" if several else "rank"
-            key = f"{name} rank" if len(names) > 1 else None
-            add(Column(heading, key=key, importance=importance - 1), whole(ranked.ranks))
-            if brief and name != first:
+            importance = 9 if name == self.first else 5
+            short = brief and name != self.first
+            heading = f"{shown} rank" if several and (short or not brief) else "rank"
+            columns.append(
+                Column(heading, key=f"{name} rank" if several else None, importance=importance - 1)
+            )
+            cells.append(whole(ranked.ranks))
+            if short:
                 continue
-            if tiers is not None:
-                add(Column("tier", key=f"{name} tier", importance=importance - 2), tiers.clusters)
-                at = len(columns) - 1
-                bold |= {(k, at + 1) for k, i in enumerate(order) if tiers.clusters[i] == 1}
+            if name in self.tiers:
+                tiers = self.tiers[name].clusters
+                columns.append(Column("tier", key=f"{name} tier", importance=importance - 2))
+                cells.append(tiers)
+                bold |= {(k, len(columns)) for k, i in enumerate(order) if tiers[i] == 1}
             better: Literal["higher", "lower"] = "higher" if ranked.higher_is_better else "lower"
-            digits = ranked.digits
-            column = Column(shown, better, digits=digits, key=name, importance=importance)
-            add(column, [number(x) for x in ranked.scores])
+            columns.append(Column(shown, better, ranked.digits, key=name, importance=importance))
+            cells.append([number(x) for x in ranked.scores])
             for end in ("low", "high") if ranked.low is not None else ():
-                ends = [number(x) for x in getattr(ranked, end)]
-                add(
-                    Column(end, digits=digits, key=f"{name} {end}", importance=importance - 3), ends
+                key = f"{name} {end}"
+                columns.append(
+                    Column(end, digits=ranked.digits, key=key, importance=importance - 3)
                 )
-        clusters = self.tiers[first].clusters if first in self.tiers else (None,) * len(order)
-        tier = [clusters[i] for i in order]
-        cuts = (i for i in range(1, len(tier)) if tier[i] != tier[i - 1])
-        rules = frozenset(() if brief else cuts)  # the column of tiers has them
-        rows = tuple(zip(*cells, strict=True))
+                cells.append([number(x) for x in getattr(ranked, end)])
+        rows = tuple(tuple(column[i] for column in cells) for i in order)
         board = self.board if len(self.systems) > 2 else None
-        firm = () if board is None else tuple(filter(None, [board.sentence()]))
-        notes = firm if brief else (*self._table_notes(), *firm)
-        return Table("", tuple(columns), rows, notes, rules, frozenset(bold))
-
-    def _table_notes(self) -> tuple[str, ...]:
-        notes = [self.size(), self.spoken_unit.sentence()]
+        firm = () if board is None else tuple(filter(None, [board.sentence(self.noun)]))
+        if brief:  # the column of tiers has the rules
+            return Table("", tuple(columns), rows, firm, bold=frozenset(bold))
+        rules: set[int] = set()
+        if self.first in self.tiers:
+            tier = [self.tiers[self.first].clusters[i] for i in order]
+            rules = {i for i in range(1, len(tier)) if tier[i] != tier[i - 1]}
+        notes = [self.size, self.spoken_unit.sentence()]
         if self.tiers:
             tests = (f"{self.shown(by)} by {by_test(t.test)}" for by, t in self.tiers.items())
             notes.append(f"tiers at {self.alpha:g}: {', '.join(tests)}")
-        return (*notes, *self.notes)
+        notes += [*self.notes, *firm]
+        return Table("", tuple(columns), rows, tuple(notes), frozenset(rules), frozenset(bold))
 
     def pair_table(self, by: str | None = None) -> Table:
         """Return a row per pair of systems, in the order of a ranking: the first, unless named.
@@ -523,143 +511,81 @@ class RankedSystems(Result):
         ``chance`` is that of the leader by one fit of all systems; ``alone`` is the share that it
         wins of the comparisons of the two, ties as half.
         """
-        by = next(iter(self.aggregations)) if by is None else by
+        by = by or self.first
         decisions, ranked = self.decisions(by), self.aggregations[by]
-        columns = [
-            Column("leader"), Column("other"), Column("difference", mixed=True, importance=8),
-            Column("low", mixed=True), Column("high", mixed=True),
-            Column("p", p_value=True, importance=6), Column("p_adjusted", p_value=True),
-            Column("test", importance=2),
-        ]  # fmt: skip
-        cells = [[getattr(d, column.name) for d in decisions] for column in columns]
+        table = decision_table(decisions)
+        columns, rows = [*table.columns], [*table.rows]
         chance = None if ranked.average or not ranked.pairwise.size else ranked.pairwise
         for name, values in (("chance", chance), ("alone", ranked.alone)):
             if values is not None:
                 place = {system: i for i, system in enumerate(self.systems)}
                 columns.append(Column(name, digits=3))
-                cells.append([float(values[place[d.leader], place[d.other]]) for d in decisions])
-        return Table(self.shown(by), tuple(columns), tuple(zip(*cells, strict=True)))
+                shares = (float(values[place[d.leader], place[d.other]]) for d in decisions)
+                rows = [(*row, share) for row, share in zip(rows, shares, strict=True)]
+        return Table(self.shown(by), tuple(columns), tuple(rows))
 
 
-@dataclass(frozen=True, slots=True, kw_only=True, repr=False)
-class Comparison(RankedSystems):
-    """Systems against systems on the same segments.
-
-    Numbers are those of the score itself, also where less is better (``higher_is_better``); ranks
-    count from the best.
-    """
-
-    score: str
-    higher_is_better: bool = True
-    n_scored: tuple[int, ...] = ()  # segments that each system has; empty where nothing counts them
-    #: Size and means over all segments, where ranks go by those that all systems have.
-    over_all: Mapping[str, Any] | None = None
-    source: EvalSet | None = field(default=None, compare=False)  # what figures of segments show
-    suites: Mapping[str, Suite] = field(default_factory=dict)  # by task, and by slices
-    repeats: Repeats | None = None  # what repeated runs of items say
-
-    @property
-    def suite(self) -> Suite | None:
-        """The systems by task, where the set has several; its macro average is the headline."""
-        return self.suites.get("task")
-
-    def words(self) -> Summary:
-        """Return who is best, what stays open, how sure that is; of a suite by tasks."""
-        if self.suite is None:
-            return RankedSystems.words(self)
-        return Summary.of(self.suite.statements(self.lead(), self.spoken_unit))
-
-    def pieces(self) -> list[Table | str]:
-        """Return the leaderboard, or the table by task or slice, as a terminal shows it."""
-        tables: list[Table | str] = [suite.table() for suite in self.suites.values()]
-        board = self.suite is None and (len(self.systems) != 2 or not tables)
-        return [*(RankedSystems.pieces(self) if board else []), *tables]
-
-    def to_dict(self) -> dict[str, Any]:
-        """Return what ``--json`` prints."""
-        from steelyard.comparison.suites import by_part  # which imports this module
-
-        return self.json_with(
-            score=self.score,
-            n_scored=dict(zip(self.systems, self.n_scored, strict=False)),
-            over_all=self.over_all,
-            higher_is_better=self.higher_is_better,
-            **by_part(self.suites),
-            **({} if self.repeats is None else {"repeats": plain(self.repeats)}),
-        )
-
-    def measure(self, by: str) -> str:
-        """Return in words what a ranking goes by."""
-        if self.over_all is not None:
-            size = f"the {plural(self.n_segments, self.noun)} that all systems have"
-        elif self.uneven:
-            size = f"the {self.noun}s that each has ({self._counts()})"
-        elif self.unit.name[0].isdecimal() or self.unit.name == SEGMENT:
-            size = plural(self.n_segments, self.noun)
-        else:
-            size = rests_on(self.n_segments, self.noun, (self.unit.n, self.unit.name))
-        return f"{self.called(by)} {self.score} over {size}"
-
-    @property
-    def uneven(self) -> bool:
-        """Whether some systems have fewer segments than others, or others of as many."""
-        return any(n < self.n_segments for n in self.n_scored)
-
-    def _counts(self) -> str:
-        least, most = min(self.n_scored), max(self.n_scored)
-        return f"{least:,}" if least == most else f"{least:,} to {most:,}"
-
-    def size(self) -> str:
-        """Return in words what was compared."""
-        size = f"{plural(len(self.systems), 'system')}, {plural(self.n_segments, self.noun)}"
-        each = f" ({self._counts()} of each system)" if self.uneven else ""
-        return f"score {self.score}: {size}{each}"
+def decision_table(decisions: Iterable[Decision]) -> Table:
+    """Return a row per decision: who leads whom by how much, and how sure that is."""
+    columns = (
+        Column("leader", importance=8), Column("other", importance=7),
+        Column("difference", mixed=True, importance=9), Column("low", mixed=True),
+        Column("high", mixed=True), Column("p", p_value=True, importance=6),
+        Column("p_adjusted", p_value=True), Column("test", importance=2),
+    )  # fmt: skip
+    rows = (tuple(getattr(d, column.name) for column in columns) for d in decisions)
+    return Table("", columns, tuple(rows))
 
 
 # -- words
 
 
-def statements(result: RankedSystems) -> Iterator[Statement]:
+def statements(result: Comparison) -> Iterator[Statement]:
     """Return the sentences of a comparison."""
-    by, n = next(iter(result.aggregations), None), len(result.systems)
-    if not n or by is None:
-        yield "undecided", "There is no system to compare."
-    elif n == 1:
+    by, n = result.first, len(result.systems)
+    if n == 1:
         yield "undecided", first_place(result.systems, 1, "")
-    elif np.isnan(result.aggregations[by].ranks).all():
-        yield "undecided", f"No system can be ranked by {result.measure(by)}."
-    else:
-        yield from _leader(result, by)
-        if result.tests or result.aggregations[by].low is not None:
-            yield "sureness", result.spoken_unit.summary()
-
-
-def _leader(result: RankedSystems, by: str) -> Iterator[Statement]:
-    top, tiers, n = result.best(by), result.tiers.get(by), len(result.systems)
-    names = {system: system_name(system, result.references) for system in result.systems}
-    if not top:
-        yield _no_first(result, by)
         return
+    ranks = dict(zip(result.systems, result.aggregations[by].ranks, strict=True))
+    top = [system for system in result.ranking(by) if ranks[system] == 1]
+    if top:
+        yield from _leader(result, by, top)
+    else:
+        lost = [system for system, rank in ranks.items() if np.isnan(rank)]
+        why = f"the data do not rank {listed(lost, 8)} by {result.measure(by)}"
+        yield "undecided", f"Which of {n} systems is best is not decided: {why}."
+    if result.tests or result.aggregations[by].low is not None:
+        yield "sureness", result.spoken_unit.summary()
+
+
+def _leader(result: Comparison, by: str, top: Sequence[str]) -> Iterator[Statement]:
+    tiers, n = result.tiers.get(by), len(result.systems)
+    names = {system: system_name(system, result.references) for system in result.systems}
     ranks_first = _opening(first_place([names[s] for s in top], n, result.measure(by)))
     if len(top) > 1:
         yield "settled", ranks_first
         return
-    ahead = [names[system] for system in result.ahead_of(by, top[0])]
-    if ahead:
-        better = result.better_by_test(by, top[0])
-        how = f"better by {by_test(tiers.test)}" if better and tiers else "ahead"
-        where = f" on the {result.noun}s that both have" if result.uneven else ""
+    better, how, where = list[str](), "ahead", ""
+    if tiers is not None:
+        better = [low for high, low in tiers.against if high == top[0]]
+        how = f"better by {by_test(tiers.test)}" if better else how
+    ranked, i = result.aggregations[by], result.systems.index(top[0])
+    if result.uneven and ranked.average and ranked.pairwise.size:
+        where = f" on the {result.noun}s that both have"
+        behind = (ranked.ranks > ranked.ranks[i]) & (ranked.leads()[0][i] < 0)
+        better += [s for s in result.ranking(by) if behind[result.systems.index(s)]]
+    if better:
+        ahead = [names[system] for system in dict.fromkeys(better)]
         verb = "is" if len(ahead) == 1 else "are"
         text = f"{all_of(ahead)} {verb} {how}{where}: ranking and test disagree"
         yield "settled", ranks_first
         yield "undecided", _opening(text)
         return
     if tiers is None:
-        chance = f"no pair was tested, so the lead of {names[top[0]]} may be chance"
         yield "settled", ranks_first
-        yield "undecided", sentence(chance)
+        yield "undecided", f"No pair was tested, so the lead of {names[top[0]]} may be chance."
         return
-    close = [names[s] for s in _not_beaten(result, by, tiers, top[0])]
+    close = [names[s] for s in (result.board.tied_with_first if result.board else ())]
     decision = result.decision(top[0], result.ranking(by)[1], by)
     text = decision_words(decision, result.references)
     if not close and not tiers.warnings:
@@ -676,27 +602,6 @@ def _leader(result: RankedSystems, by: str) -> Iterator[Statement]:
     yield "undecided", _opening(too_close([names[top[0]], *close]))
 
 
-def _no_first(result: RankedSystems, by: str) -> Statement:
-    """Say that nobody comes first, where nothing orders those that might."""
-    ranks = result.aggregations[by].ranks
-    unranked = [s for s, rank in zip(result.systems, ranks, strict=True) if np.isnan(rank)]
-    order = f"the data do not rank {all_of(unranked)} by {result.measure(by)}"
-    return "undecided", f"Which of {plural(len(ranks), 'system')} is best is not decided: {order}."
-
-
-def _not_beaten(result: RankedSystems, by: str, tiers: Tiers, best: str) -> list[str]:
-    test, i = result.tests[tiers.test], result.systems.index(best)
-    p = test.p_adjusted[i]
-    ranks = result.aggregations[by].ranks
-    better = set(result.better_by_test(by, best))
-    open_pairs = {
-        system
-        for j, system in enumerate(result.systems)
-        if j != i and not np.isnan(ranks[j]) and (not p[j] < result.alpha or system in better)
-    }
-    return [system for system in result.ranking(by) if system in open_pairs]
-
-
 def by_test(test: str) -> str:
     """Name a test after "by".
 
@@ -707,6 +612,6 @@ def by_test(test: str) -> str:
     return name if name[0].isupper() else f"the {name}"
 
 
-def called_rankings(result: RankedSystems) -> str:
+def called_rankings(result: Comparison) -> str:
     """List the rankings of a comparison."""
     return all_of([result.called(name) for name in result.aggregations])

@@ -6,12 +6,12 @@ read. What is random has a stream of its own, so that it makes no difference whe
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import replace
+from itertools import chain
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from steelyard.comparison.board import board_of, repeats_of
 from steelyard.comparison.card import ByScore
@@ -41,15 +41,12 @@ from steelyard.comparison.results import (
     LEVEL,
     MOST_SHOWN,
     PROPORTION,
-    RANKINGS,
     SENTENCES,
     Comparison,
     PairTest,
     Ranked,
-    RankedSystems,
     Tiers,
     by_name,
-    number,
 )
 from steelyard.comparison.suites import item_noun, suites_of
 from steelyard.comparison.tests import (
@@ -62,17 +59,17 @@ from steelyard.comparison.tests import (
     refuse_unfit,
     tiers_by,
 )
+from steelyard.core.decision import rests_on
 from steelyard.core.errors import UsageError
 from steelyard.core.options import check, check_names, keywords
 from steelyard.core.progress import each
 from steelyard.core.provenance import Provenance
 from steelyard.core.rng import Rng, generator
-from steelyard.core.table import Column, Table
 from steelyard.core.text import all_of, listed, plural
 from steelyard.core.warnings import TypedWarning
 from steelyard.data.evalset import EvalSet, ScoreTable
 from steelyard.data.overview import direction_warnings
-from steelyard.data.units import Units, units_of
+from steelyard.data.units import SEGMENT, Units, units_of
 from steelyard.formats.load import Source, as_evalset
 from steelyard.formats.reshape import keeping_runs
 from steelyard.stats.arrays import Counts, Floats, row_means
@@ -113,8 +110,7 @@ def compare(  # noqa: PLR0913 - every option has a default
         Rankings: ``mean median bt elo trueskill``, by default the first three (no median of scores
         that are 0 or 1, no Bradley-Terry of more than 60 systems); with options as
         ``[sy.bt(ties="davidson"), sy.elo(k=20)]``. The mean of a corpus score, such as BLEU, is the
-        score of all segments together where its statistics are known; ``sentence-mean`` is the mean
-        of its sentence scores.
+        score of all segments together; ``sentence-mean`` is the mean of its sentence scores.
     tests
         Tests of all pairs: ``t permutation bootstrap mood median sign wilcoxon mcnemar bt-gap``; by
         default those that fit the rankings, and none for more than 300 systems.
@@ -123,10 +119,9 @@ def compare(  # noqa: PLR0913 - every option has a default
     correction, alpha
         ``holm``, ``benjamini-hochberg``, ``bonferroni`` or ``none``; the level of the tiers.
     unit
-        What is independent: ``segment``, ``document``, ``prompt`` (segments of one source), a
-        column of the input, or a number of consecutive segments. ``auto`` takes documents where at
-        least ten are known, or prompts that segments share, else segments. Tests, intervals, ranks
-        and tiers follow it.
+        What is independent, in tests, intervals and tiers: ``segment``, ``document``, ``prompt``
+        (segments of one source), a column of the input, or a number of consecutive segments.
+        ``auto`` takes documents where ten are known, or prompts that segments share, else segments.
     intervals, n_bootstrap
         Whether whole units are resampled for 95% intervals (None: no intervals), and how often.
     pass_k
@@ -171,12 +166,12 @@ def compare_by(es: EvalSet, score: str | None, options: CompareOptions, rng: Rng
     check_segments(es, chosen)
     data = compared(es, chosen, options.unit)
     names, notes = _rankings(options, data)
-    n_scored = tuple((~np.isnan(data.scores)).sum(axis=1).tolist())
-    over_all = None
+    facts: dict[str, Any] = {"score": chosen, "over_all": None}
+    facts["n_scored"] = by_name(data.systems, (~np.isnan(data.scores)).sum(axis=1))
     common = _common_segments(data, names)
     if common is not None:
         each_has = by_name(data.systems, data.sign * means(data)[0])
-        over_all = {"n_segments": data.n_segments, "means": each_has}
+        facts["over_all"] = {"n_segments": data.n_segments, "means": each_has}
         shown = ", ".join(f"{system} {mean:.4g}" for system, mean in each_has.items())
         notes.append(
             f"ranked on the {len(common):,} segments that all systems have, of "
@@ -185,59 +180,82 @@ def compare_by(es: EvalSet, score: str | None, options: CompareOptions, rng: Rng
         es = es.select(systems=data.systems, segments=[es.segments.ids[k] for k in common])
         data = compared(es, chosen, options.unit)
     stream, *streams, test_stream = generator(rng).spawn(2 + len(AGGREGATIONS))
-    asked = fitting_tests(names, data) if options.tests is None else options.tests
-    if any(TESTS[name].binary for name in asked) and not data.binary:
-        raise UsageError(f"mcnemar's test is of scores that are 0 or 1, which '{chosen}' is not")
-    several, few = len(data.systems) > 1, len(data.systems) <= MOST_SHOWN
-    data = replace(data, pairs=few or options.tests is not None)
+    few = len(data.systems) <= MOST_SHOWN
     data = resampled(data, options, stream)
     question = Question(data, options, test_stream)
-    for name in asked if several else ():
+    asked = fitting_tests(names, data) if options.tests is None else options.tests
+    used = asked if len(data.systems) > 1 else ()
+    for name in used:
         refuse_unfit(name, question)
     stream_of = dict(zip(AGGREGATIONS, streams, strict=True))
     rankings = {}
     for name in each(names):
         drawn = AGGREGATIONS[name].rank(data, options, stream_of[name])
-        rankings[name] = _with_intervals(name, drawn, question, asked)
-    tests = {name: pair_test(name, question) for name in (asked if several else ())}
-    tiers = _tiers(rankings, tests, question)
+        rankings[name] = _with_intervals(name, drawn, question, used)
     if few:
         share = paired.superiority(data.wins(options.tolerance))
         rankings = {by: r if r.average else replace(r, alone=share) for by, r in rankings.items()}
+    tests = {name: pair_test(name, question) for name in used}
+    tiers = _tiers(rankings, tests, question)
     noun = item_noun(es)
-    of_suites: dict[str, Any] = {"unit": options.unit, "alpha": options.alpha}
-    of_suites["of"] = ACCURACY if data.binary and noun == "item" else chosen
-    suites = suites_of(es, chosen, data.systems, options.slices, **of_suites)
+    of = ACCURACY if data.binary and noun == "item" else chosen
+    settings = {"unit": options.unit, "alpha": options.alpha, "of": of}
+    suites = suites_of(es, chosen, data.systems, options.slices, **settings)
     order = "file" if any(ranked.in_order for ranked in rankings.values()) else None
-    settings = options.settings(names, asked, data.units.name, order)
-    warnings = [*data.warnings, *(text for test in tests.values() for text in test.warnings)]
-    warnings += [text for ranked in rankings.values() for text in ranked.warnings]
-    warnings += error_note(max((test.error for test in tests.values()), default=0.0))
-    warnings += [text for tier in tiers.values() for text in tier.warnings]
-    warnings += _disagreement(data.systems, rankings)
-    warnings += [text for suite in suites.values() for text in suite.warnings()]
+    shown_options = options.settings(names, asked, data.units.name, order)
+    warnings = chain(
+        data.warnings,
+        *(test.warnings for test in tests.values()),
+        *(ranked.warnings for ranked in rankings.values()),
+        error_note(max((test.error for test in tests.values()), default=0.0)),
+        *(tier.warnings for tier in tiers.values()),
+        _disagreement(data.systems, rankings),
+        *(suite.warnings() for suite in suites.values()),
+    )
+    size, over, uneven = _sizes(data, noun, facts)
+    unit = data.units.effect(data.additive())
+    provenance = {"score": chosen, **shown_options}
     result = Comparison(
-        score=chosen,
-        suites=suites,
         systems=data.systems,
         n_segments=data.n_segments,
-        n_scored=n_scored,
-        over_all=over_all,
+        unit=unit,
         aggregations=rankings,
-        unit=data.units.effect(data.additive()),
         tests=tests,
         tiers=tiers,
+        size=f"score {chosen}: {size}",
+        over=f"{chosen} over {over}",
+        facts=facts | {"higher_is_better": data.higher_is_better},
         notes=tuple(notes),
         warnings=tuple(dict.fromkeys(warnings)),
-        provenance=Provenance.of("compare", {"score": chosen, **settings}, es.inputs, rng, options),
+        provenance=Provenance.of("compare", provenance, es.inputs, rng, options),
         alpha=options.alpha,
-        higher_is_better=data.higher_is_better,
-        source=es,
         noun=noun,
         references=tuple(es.segments.references),
+        score=chosen,
+        higher_is_better=data.higher_is_better,
+        uneven=uneven,
+        source=es,
+        suites=suites,
     )
     scores = None if data.statistics is not None and names[0] == "mean" else data.scores
     return replace(result, board=board_of(result, None, scores))
+
+
+def _sizes(data: Sample, noun: str, facts: Mapping[str, Any]) -> tuple[str, str, bool]:
+    """Return what was compared, over what, and whether systems lack different segments."""
+    segments, each_has = plural(data.n_segments, noun), facts["n_scored"].values()
+    size = f"{plural(len(data.systems), 'system')}, {segments}"
+    if min(each_has) < data.n_segments:
+        ends = dict.fromkeys((f"{min(each_has):,}", f"{max(each_has):,}"))
+        counts = " to ".join(ends)
+        size += f" ({counts} of each system)"
+        return size, f"the {noun}s that each has ({counts})", True
+    if facts["over_all"] is not None:
+        return size, f"the {segments} that all systems have", False
+    name = data.units.name
+    if name[0].isdecimal() or name == SEGMENT:
+        return size, segments, False
+    return size, rests_on(data.n_segments, noun, (data.units.n, name)), False
 
 
 def _tiers(
@@ -262,8 +280,14 @@ def _disagreement(systems: Sequence[str], rankings: Mapping[str, Ranked]) -> lis
     best = {by: top for by, top in best.items() if top}
     if not best or set.intersection(*map(set, best.values())):
         return []
-    shown = "; ".join(f"{by}: {', '.join(top)}" for by, top in best.items())
-    return [f"rankings disagree on the best system ({shown})"]
+    leaders = set(next(iter(best.values())))
+    shown = [
+        f"{by}: {listed(top, 3)}"
+        for k, (by, top) in enumerate(best.items())
+        if not k or leaders.isdisjoint(top)
+    ]
+    shown = shown if len(shown) > 1 else [f"{by}: {listed(top, 3)}" for by, top in best.items()]
+    return [f"rankings disagree on the best system ({'; '.join(shown)})"]
 
 
 def _common_segments(data: Sample, names: Sequence[str]) -> Counts | None:
@@ -300,7 +324,7 @@ def _with_intervals(by: str, drawn: Ranked, question: Question, tests: Sequence[
     """Add intervals to a ranking, and put it in the numbers of the score itself."""
     data = question.data
     ranked = with_intervals(drawn, data.level)
-    if by in ("mean", "sentence-mean") and ranked.low is not None and data.units.n < FEW_UNITS:
+    if by in ("mean", "sentence-mean") and ranked.ci is not None and data.units.n < FEW_UNITS:
         ranked = _of_few_units(by, ranked, question, tests)
     if ranked.average and not data.higher_is_better:
         ranked = ranked.turned()
@@ -312,8 +336,8 @@ def _with_intervals(by: str, drawn: Ranked, question: Question, tests: Sequence[
     single = data.counts is not None and data.blocks is None
     if single and present.any(axis=0).sum() > 1:  # else there is no interval
         right = np.where(present, np.abs(data.scores), 0.0).sum(axis=1)
-        low, high = wilson_interval(right, present.sum(axis=1), LEVEL)
-        ranked = replace(ranked, low=low, high=high)
+        ends = wilson_interval(right, present.sum(axis=1), LEVEL)
+        ranked = replace(ranked, ci=np.array(ends))
     return replace(ranked, of=PROPORTION)
 
 
@@ -321,21 +345,17 @@ def _of_few_units(by: str, ranked: Ranked, question: Question, tests: Sequence[s
     """Give means of few units intervals by t, and their differences those of the test."""
     data = question.data
     if not data.binary and (data.statistics is None or by != "mean"):
-        low, high = t_interval(data.scores, data.blocks, LEVEL)
-        ranked = replace(ranked, low=low, high=high)
+        ranked = replace(ranked, ci=np.array(t_interval(data.scores, data.blocks, LEVEL)))
     ends = mean_gap_intervals(by, tests, question)
-    if ends is None:
-        return ranked
-    ranked = replace(ranked, pairwise_low=ends[0], pairwise_high=ends[1])
-    if np.isnan(data.scores).any():  # gaps of means over what each has are something else
-        return ranked
-    return replace(ranked, gap_low=ends[0], gap_high=ends[1])
+    # Gaps of means over what each has are something else.
+    gaps = ranked.gap_ci if ends is None or np.isnan(data.scores).any() else ends
+    return ranked if ends is None else replace(ranked, pairwise_ci=ends, gap_ci=gaps)
 
 
 @keywords(CompareOptions, hidden=RANKED)
 def compare_scores(
     es: Source, scores: Sequence[str], *, options: CompareOptions, rng: Rng = 0
-) -> ByScore | AutoRanking:
+) -> ByScore | Comparison:
     """Compare systems by several scores.
 
     Parameters
@@ -347,7 +367,7 @@ def compare_scores(
 
     Returns
     -------
-    ByScore or AutoRanking
+    ByScore or Comparison
         A comparison by each score, or one ranking by all of them.
 
     See Also
@@ -380,114 +400,58 @@ def compare_each(
 # -- one ranking by several scores together: WMT's AutoRank
 
 
-@dataclass(frozen=True, slots=True, kw_only=True, repr=False)
-class AutoRanking(RankedSystems):
-    """Systems ranked by several scores at once; less is better.
-
-    ``means`` and ``scaled`` are scores x systems: the mean of each score in its own numbers, and
-    what AutoRank averages (z for ``wmt25``, numbers from 1 to N for ``wmt24``).
-    """
-
-    scores: tuple[str, ...]
-    form: str
-    means: Floats
-    scaled: Floats
-
-    def to_dict(self) -> dict[str, Any]:
-        """Return what ``--json`` prints."""
-
-        def named(rows: Floats) -> dict[str, Any]:
-            return {
-                name: by_name(self.systems, x) for name, x in zip(self.scores, rows, strict=True)
-            }
-
-        return self.json_with(
-            scores=list(self.scores),
-            form=self.form,
-            means=named(self.means),
-            scaled=named(self.scaled),
-        )
-
-    def table(self) -> Table:
-        """Return the leaderboard, with what each score adds."""
-        board = RankedSystems.table(self)
-        columns = (
-            Column(name, digits=2, key=f"scaled {name}", importance=2) for name in self.scores
-        )
-        index = {system: i for i, system in enumerate(self.systems)}
-        rows = tuple((*row, *map(number, self.scaled[:, index[str(row[0])]])) for row in board.rows)
-        return replace(board, columns=(*board.columns, *columns), rows=rows)
-
-    def measure(self, by: str) -> str:
-        """Return in words what a ranking goes by."""
-        what = f"{RANKINGS[by]} of {all_of(self.scores)}"
-        return f"{what} over {plural(self.n_segments, 'segment')}"
-
-    def size(self) -> str:
-        """Return in words what was compared."""
-        size = f"{plural(len(self.systems), 'system')}, {plural(self.n_segments, 'segment')}"
-        what = "z by score" if self.form == "wmt25" else "1 to N by score"
-        return f"AutoRank {self.form} of {listed(list(self.scores), 8)}: {size}; beside it {what}"
-
-
 def rank_together(
     es: EvalSet, scores: Sequence[str], options: CompareOptions, rng: Rng = 0
-) -> AutoRanking:
-    """Rank systems by several scores together."""
-    names = tuple(dict.fromkeys(scores))
+) -> Comparison:
+    """Rank systems by several scores together; less is better."""
+    names, form = tuple(dict.fromkeys(scores)), options.autorank
     if not names:
         raise UsageError("no score to rank by")
     check_scores(es, names)
     tables = [es[name] for name in names]
-    means = np.stack([_system_means(table) for table in tables])
     sign = np.array([[1.0 if table.higher_is_better else -1.0] for table in tables])
-    result = autorank(sign * means, options.autorank)
-    warnings = [
-        *es.notes,
-        *_autorank_warnings(es, names, tables, sign * means, result.scaled, options),
-    ]
-    warnings += [text for name in names for text in direction_warnings(name, es[name])]
-    order = ranks(-result.ranks)
+    of_systems = [t.system_scores if not t.has_segments else row_means(t.values) for t in tables]
+    means = sign * np.array(of_systems, dtype=float)
+    result = autorank(means, form)
     pairs = np.asarray(result.ranks[None, :] - result.ranks[:, None])
-    ranked = Ranked(-result.ranks, order, pairs, against=lead, average=True)
-    units = units_of(es.segments, options.unit, _used(tables))
-    warnings += units.warnings
-    warnings += ["tests=... is ignored in AutoRank"] if options.tests else []
+    ranked = Ranked(-result.ranks, ranks(-result.ranks), pairs, against=lead, average=True)
+    used = np.asarray(np.any([~np.isnan(table.values).all(axis=0) for table in tables], axis=0))
+    units = units_of(es.segments, options.unit, used)
     drawn, notes = _resampled_ranks(tables, options, units, rng)
     if drawn is not None:
-        level = units.level(LEVEL, _used(tables))
-        ranked = with_intervals(replace(ranked, replicates=-drawn), level)
-    settings: dict[str, Any] = {"scores": ",".join(names), "by": AUTORANK, "form": options.autorank}
+        ranked = with_intervals(replace(ranked, replicates=-drawn), units.level(LEVEL, used))
+    warnings = chain(
+        es.notes,
+        _autorank_warnings(es, names, tables, means, result.scaled, form),
+        *(direction_warnings(name, es[name]) for name in names),
+        units.warnings,
+        ["tests=... is ignored in AutoRank"] if options.tests else [],
+    )
+    settings: dict[str, Any] = {"scores": ",".join(names), "by": AUTORANK, "form": form}
     settings |= {"unit": units.name}
     settings |= {} if drawn is None else {"bootstrap": options.n_bootstrap}
-    ranking = AutoRanking(
-        scores=names,
-        form=options.autorank,
-        means=means,
-        scaled=result.scaled,
-        unit=units.effect(_composite(tables, sign * means, options.autorank)),
+    size, z = plural(es.n_segments, "segment"), "z" if form == "wmt25" else "1 to N"
+    size_in_words = f"{plural(es.n_systems, 'system')}, {size}; beside it {z} by score"
+    by_score = {
+        what: {name: by_name(es.systems, x) for name, x in zip(names, rows, strict=True)}
+        for what, rows in (("means", sign * means), ("scaled", result.scaled))
+    }
+    ranking = Comparison(
         systems=es.systems,
         n_segments=es.n_segments,
+        unit=units.effect(_composite(tables, means, form)),
         aggregations={AUTORANK: ranked.turned()},
         tests={},
         tiers={},
+        size=f"AutoRank {form} of {listed(names, 8)}: {size_in_words}",
+        over=f"of {all_of(names)} over {size}",
+        facts={"scores": list(names), "form": form, **by_score},
         notes=tuple(notes),
         warnings=tuple(dict.fromkeys(warnings)),
         provenance=Provenance.of("compare", settings, es.inputs, rng, options),
         alpha=options.alpha,
     )
     return replace(ranking, board=board_of(ranking, None, None))
-
-
-def _system_means(table: ScoreTable) -> Floats:
-    if table.has_segments:
-        return row_means(table.values)
-    assert table.system_scores is not None
-    return np.asarray(table.system_scores)
-
-
-def _used(tables: Sequence[ScoreTable]) -> NDArray[np.bool_]:
-    return np.asarray(np.any([~np.isnan(table.values).all(axis=0) for table in tables], axis=0))
 
 
 def _composite(tables: Sequence[ScoreTable], means: Floats, form: str) -> Floats:
@@ -527,44 +491,32 @@ def _autorank_warnings(
     tables: Sequence[ScoreTable],
     means: Floats,
     scaled: Floats,
-    options: CompareOptions,
-) -> list[str]:
-    warnings = []
+    form: str,
+) -> Iterator[str]:
+    """Yield what is missing, and which scores tell no systems apart or leave others no say."""
     for name, row in zip(names, means, strict=True):
         lacking = [es.systems[i] for i in np.flatnonzero(np.isnan(row))]
         if lacking:
-            warnings.append(
-                f"{plural(len(lacking), 'system')} without '{name}', hence without AutoRank: "
-                f"{listed(lacking, 8)}"
-            )
+            without = f"{plural(len(lacking), 'system')} without '{name}', hence without AutoRank"
+            yield f"{without}: {listed(lacking, 8)}"
     whole = ~np.isnan(means).any(axis=0)
     if whole.sum() < 2:
-        return [*warnings, "fewer than two systems have all scores: there is no AutoRank"]
-    warnings += _scales(names, means[:, whole], scaled[:, whole], options.autorank)
-    missing = [
-        f"{name} {int(np.isnan(table.values[whole]).sum()):,}"
-        for name, table in zip(names, tables, strict=True)
-        if table.has_segments and np.isnan(table.values[whole]).any()
-    ]
-    if missing:
-        text = f"missing scores are left out of the means: {', '.join(missing)}"
-        warnings.append(TypedWarning(text, names=missing))
-    corpus = [n for n, table in zip(names, tables, strict=True) if table.statistics is not None]
-    if corpus:
-        warnings.append(f"{listed(corpus, 8)}: the mean of sentence scores, not the corpus score")
-    return warnings
-
-
-def _scales(names: Sequence[str], means: Floats, scaled: Floats, form: str) -> list[str]:
-    """Name scores that tell no systems apart, and those that leave the others no say."""
-    slack = EPSILON * np.abs(means).max(axis=1)
-    same = np.ptp(means, axis=1) <= slack
-    flat = [name for name, alike in zip(names, same, strict=True) if alike]
-    warnings = []
-    if flat:
+        yield "fewer than two systems have all scores: there is no AutoRank"
+        return
+    means, scaled = means[:, whole], scaled[:, whole]
+    same = np.ptp(means, axis=1) <= EPSILON * np.abs(means).max(axis=1)
+    if same.any():
+        flat = [name for name, alike in zip(names, same, strict=True) if alike]
         none = same.all() or form == "wmt24"
         then = "there is no AutoRank" if none else "counted as 0 for all"
-        warnings.append(f"all systems have the same {listed(flat, 8)}: {then}")
+        yield f"all systems have the same {listed(flat, 8)}: {then}"
     elif np.ptp(scaled.mean(axis=0)) <= EPSILON:
-        warnings.append("the scores cancel out, all systems have the same: there is no AutoRank")
-    return warnings
+        yield "the scores cancel out, all systems have the same: there is no AutoRank"
+    gaps = [int(np.isnan(table.values[whole]).sum()) * table.has_segments for table in tables]
+    missing = [f"{name} {n:,}" for name, n in zip(names, gaps, strict=True) if n]
+    if missing:
+        text = f"missing scores are left out of the means: {', '.join(missing)}"
+        yield TypedWarning(text, names=missing)
+    corpus = [n for n, table in zip(names, tables, strict=True) if table.statistics is not None]
+    if corpus:
+        yield f"{listed(corpus, 8)}: the mean of sentence scores, not the corpus score"

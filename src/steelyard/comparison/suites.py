@@ -13,7 +13,7 @@ from typing import Any
 
 import numpy as np
 
-from steelyard.comparison.results import LEVEL, decision_words, number
+from steelyard.comparison.results import LEVEL, by_name, decision_words, number
 from steelyard.comparison.tests import proportion_interval
 from steelyard.core.decision import Decision
 from steelyard.core.display import Statement
@@ -21,7 +21,6 @@ from steelyard.core.errors import UsageError, hint
 from steelyard.core.table import Cell, Column, Table, interval_decimals
 from steelyard.core.text import listed, plural
 from steelyard.data.evalset import EvalSet
-from steelyard.data.segments import Segments, Texts
 from steelyard.data.units import SEGMENT, UnitEffect, units_of
 from steelyard.stats.arrays import Counts, Floats, row_means
 from steelyard.stats.distributions import stdtr, stdtrit
@@ -34,29 +33,10 @@ TASK = "task"
 _LLM_LOGS = ("lm-eval", "inspect", "promptfoo", "swe-bench")
 
 
-def slice_column(segments: Segments, name: str) -> Texts:
-    """Return a column of the segments by which they can be sliced."""
-    columns: dict[str, Texts | None] = {
-        "document": segments.documents,
-        "domain": segments.domains,
-        **segments.metadata,
-    }
-    column = columns.get(name)
-    if column is None:
-        known = [key for key, values in columns.items() if values is not None]
-        raise UsageError(f"no column '{name}' to slice by; {hint(name, known)}")
-    return column
-
-
-def tasks_of(es: EvalSet, score: str) -> set[str]:
-    """Return the tasks in which any system has the score."""
-    column = es.segments.metadata.get(TASK, ())
-    here = np.asarray(~np.isnan(es[score].values).all(axis=0))
-    return {task for task, used in zip(column, here, strict=False) if used and task}
-
-
 def item_noun(es: EvalSet) -> str:
-    """Return what the segments of a set are called: items of LLM evaluations, else segments."""
+    """Return what the segments of a set are called: tasks of a leaderboard, items of LLM logs."""
+    if es.inputs and all(file.format == "system table" for file in es.inputs):
+        return TASK
     formats = " ".join(file.format.casefold() for file in es.inputs)
     llm = TASK in es.segments.metadata or any(name in formats for name in _LLM_LOGS)
     return "item" if llm else SEGMENT
@@ -94,7 +74,7 @@ class Part:
     def facts(self, systems: Sequence[str], sign: float) -> dict[str, Any]:
         """Return the scores, and of two systems the difference, as JSON has them."""
         return {
-            "scores": dict(zip(systems, map(number, self.scores), strict=True)),
+            "scores": by_name(systems, self.scores),
             "difference": number(self.difference(sign)),
             "ci": None if np.isnan(self.low) else list(self.ends(sign)),
             "p": number(self.p),
@@ -129,16 +109,16 @@ class Suite:
         return 1.0 if self.higher_is_better else -1.0
 
     def rows(self) -> list[dict[str, Any]]:
-        """Return the parts as JSON has them, those where the leader is behind first."""
+        """Return the parts as JSON has them."""
+        key = TASK if self.column == TASK else "slice"
         return [
-            {TASK if self.column == TASK else "slice": part.name, "n_segments": part.n}
+            {key: part.name, "n_segments": part.n, "p_adjusted": number(part.p_adjusted)}
             | part.facts(self.systems, self.sign)
-            | {"p_adjusted": number(part.p_adjusted)}
             for part in self.ordered()
         ]
 
     def ordered(self) -> list[Part]:
-        """Return the parts, those where the leader is behind first."""
+        """Return the parts; of two systems, those where the leader is behind come first."""
         if len(self.systems) != 2:
             return list(self.parts)
         side = -1.0 if self.macro.lead < 0 else 1.0
@@ -191,26 +171,25 @@ class Suite:
 
     def table(self) -> Table:
         """Return a row per task, and the macro average in the last one."""
-        two = len(self.systems) == 2
-        parts = [*self.ordered(), self.macro]
+        two, parts = len(self.systems) == 2, [*self.ordered(), self.macro]
         ends = ([value] for value in (self.macro.lead, self.macro.low, self.macro.high))
         digits = interval_decimals(*ends) if two else None
         columns = [Column(self.column), Column("n", importance=8)]
         columns += [Column(name, digits=digits, importance=8) for name in self.systems]
-        rows: list[tuple[Cell, ...]] = []
-        for part in parts:
-            lead: tuple[Cell, ...] = ()
-            if two:
-                adjusted = None if part is self.macro else number(part.p_adjusted)
-                lead = (part.difference(self.sign), *part.ends(self.sign), part.p, adjusted)
-            rows.append((part.name, part.n, *map(number, part.scores), *lead))
-        if two:
-            columns += [Column("difference", digits=digits, importance=9)]
-            columns += [Column(end, digits=digits, importance=7) for end in ("low", "high")]
-            columns += [Column("p", p_value=True, importance=8)]
-            columns += [Column("p Holm", key="p_adjusted", p_value=True)]
-        notes = (f"difference: {' minus '.join(self.systems)}",) if two else ()
-        return Table("", tuple(columns), tuple(rows), notes, frozenset({len(parts) - 1}))
+        rows: list[tuple[Cell, ...]] = [
+            (part.name, part.n, *map(number, part.scores)) for part in parts
+        ]
+        if not two:
+            return Table("", tuple(columns), tuple(rows), (), frozenset({len(self.parts)}))
+        columns += [Column("difference", digits=digits, importance=9)]
+        columns += [Column(end, digits=digits, importance=7) for end in ("low", "high")]
+        columns += [Column("p", p_value=True, importance=8)]
+        columns += [Column("p Holm", key="p_adjusted", p_value=True)]
+        for k, part in enumerate(parts):
+            adjusted = None if part is self.macro else number(part.p_adjusted)
+            rows[k] += (part.difference(self.sign), *part.ends(self.sign), part.p, adjusted)
+        notes = (f"difference: {' minus '.join(self.systems)}",)
+        return Table("", tuple(columns), tuple(rows), notes, frozenset({len(self.parts)}))
 
 
 def suite_of(
@@ -224,7 +203,10 @@ def suite_of(
     of: str = "",
 ) -> Suite:
     """Compare systems on each task, or each value of a column, and by the mean over these."""
-    labels = slice_column(es.segments, column)
+    known = {"document": es.segments.documents, "domain": es.segments.domains}
+    columns = {name: x for name, x in {**known, **es.segments.metadata}.items() if x is not None}
+    if column not in columns:
+        raise UsageError(f"no column '{column}' to slice by; {hint(column, columns)}")
     table = es[score]
     rows = [es.systems.index(name) for name in systems]
     values = table.oriented[rows]
@@ -232,25 +214,28 @@ def suite_of(
     units = units_of(es.segments, unit, used)
     codes = np.arange(es.n_segments) if units.codes is None else units.codes
     sign = 1.0 if table.higher_is_better else -1.0
-    names = sorted({label for label, here in zip(labels, used, strict=True) if here and label})
+    labels = np.array([label or "" for label in columns[column]], dtype=object)
+    names = sorted(set(labels[used]) - {""})
     if not names:
         raise UsageError(f"no segment with a '{score}' score has a '{column}'")
     if len(names) > len(used) // 2 and column != TASK:
         raise UsageError(f"'{column}' has {len(names):,} values: too many to slice by")
-    column_of = np.array([label or "" for label in labels], dtype=object)
+
+    def part(name: str, inside: Counts, scored: Floats) -> Part:
+        return _part(name, sign * row_means(scored), values[:, inside], codes[inside])
+
     parts = []
     for name in names:
-        inside = np.flatnonzero(used & (column_of == name))
-        parts.append(_part(name, sign * row_means(values[:, inside]), values[:, inside],
-                           codes[inside]))  # fmt: skip
-    whole = _part("all", sign * row_means(values), values[:, used], codes[used])
+        inside = np.flatnonzero(used & (labels == name))
+        parts.append(part(name, inside, values[:, inside]))
     adjusted = adjust(np.array([part.p for part in parts]), "holm")
     parts = [replace(part, p_adjusted=float(p)) for part, p in zip(parts, adjusted, strict=True)]
+    macro = _macro(parts) if column == TASK else part("all", np.flatnonzero(used), values)
     return Suite(
         column=column,
         systems=tuple(systems),
         parts=tuple(parts),
-        macro=_macro(parts) if column == TASK else whole,
+        macro=macro,
         higher_is_better=table.higher_is_better,
         noun=item_noun(es),
         alpha=alpha,
@@ -288,46 +273,45 @@ def part_of(
     """
     mean, error, freedom, n_units = (float(x[0]) for x in mean_error(gap[None], codes))
     value = mean if lead is None else lead
-    p = float(few_units_p(np.array([p]), np.array([n_units]), two_sided=True)[0])
-    if n_units < FEW_UNITS:
+    p = float(few_units_p(np.array(p), np.array(n_units), two_sided=True))
+    if n_units < FEW_UNITS or ends is None:
         invert = proportion_interval if binary else flip_interval
+        invert = invert if n_units < FEW_UNITS else paired.t_interval
         low, high = (float(end[0]) + value - mean for end in invert(gap[None], codes))
         ends = (low, high)
-    elif ends is None:
-        low, high = (float(end[0]) for end in paired.t_interval(gap[None], codes))
-        ends = (low, high)
-    low, high = agreeing_ends(value, ends, p)
+    low, high = _agreeing(value, *ends, p)
     return Part(name, len(gap), scores, value, low, high, p, p, int(n_units), error, freedom)
 
 
-def agreeing_ends(value: float, ends: tuple[float, float], p: float) -> tuple[float, float]:
+def _agreeing(value: float, low: float, high: float, p: float) -> tuple[float, float]:
     """Return an interval that says what the test says."""
-    low, high = paired.agreeing(
-        np.array([value]), (np.array([ends[0]]), np.array([ends[1]])), np.array([p])
-    )
-    return float(low[0]), float(high[0])
+    ends = paired.agreeing(np.array(value), (np.array(low), np.array(high)), np.array(p))
+    return float(ends[0]), float(ends[1])
 
 
 def _macro(parts: Sequence[Part]) -> Part:
     """Average over the tasks that have scores; the variance is the sum of theirs."""
-    scores = row_means(np.stack([part.scores for part in parts], axis=1))
-    n = sum(part.n for part in parts)
+    whole = Part(
+        "macro average", sum(part.n for part in parts),
+        row_means(np.stack([part.scores for part in parts], axis=1)),
+    )  # fmt: skip
     known = [part for part in parts if not np.isnan(part.lead)]
     if not known:
-        return Part("macro average", n, scores)
+        return whole
     lead = float(np.mean([part.lead for part in known]))
-    variances = np.array([part.error**2 for part in known])
     n_units = sum(part.n_units for part in known)
+    variances = np.array([part.error**2 for part in known])
     if np.isnan(variances).any():  # a task of one unit says nothing of its spread
-        return Part("macro average", n, scores, lead, n_units=n_units)
+        return replace(whole, lead=lead, n_units=n_units)
     error = float(np.sqrt(variances.sum()) / len(known))
     weights = variances**2 / np.array([max(part.freedom, 1.0) for part in known])
     freedom = float(variances.sum() ** 2 / weights.sum()) if error else float(n_units - 1)
     half = float(stdtrit(freedom, (1 + LEVEL) / 2)) * error
     p = 2 * float(stdtr(freedom, -abs(lead) / error)) if error else float(lead == 0)
     p = max(p, 2.0 ** (1 - n_units))  # which the signs of all units could reach
-    low, high = agreeing_ends(lead, (lead - half, lead + half), p)
-    return Part("macro average", n, scores, lead, low, high, p, p, n_units, error, freedom)
+    low, high = _agreeing(lead, lead - half, lead + half, p)
+    return replace(whole, lead=lead, low=low, high=high, p=p, p_adjusted=p, n_units=n_units,
+                   error=error, freedom=freedom)  # fmt: skip
 
 
 def by_part(suites: Mapping[str, Suite]) -> dict[str, Any]:
@@ -345,6 +329,8 @@ def suites_of(
     es: EvalSet, score: str, systems: Sequence[str], slices: Sequence[str], **settings: Any
 ) -> dict[str, Suite]:
     """Return the suite of tasks, where several have the score, and those of slices, by column."""
-    columns = [TASK] if len(tasks_of(es, score)) > 1 else []
-    columns += [name for name in slices if name not in columns]
+    here = np.asarray(~np.isnan(es[score].values).all(axis=0))
+    tasks = zip(es.segments.metadata.get(TASK, ()), here, strict=False)
+    several = len({task for task, used in tasks if used and task}) > 1
+    columns = dict.fromkeys((*([TASK] if several else []), *slices))
     return {name: suite_of(es, score, systems, name, **settings) for name in columns}

@@ -5,6 +5,7 @@ from __future__ import annotations
 import copy
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
+from typing import Any
 
 import numpy as np
 
@@ -19,7 +20,6 @@ from steelyard.stats.arrays import Counts, Floats, row_means
 from steelyard.stats.paired import tests as paired
 from steelyard.stats.paired.corrections import adjust_pairs
 from steelyard.stats.paired.tests import (
-    DECISIVE,
     FEW_UNITS,
     Ends,
     PairPValues,
@@ -47,22 +47,11 @@ class Question:
     rng: np.random.Generator
 
 
-def _of_scores(
-    test: Callable[..., PairPValues], *options: str
-) -> Callable[[Question], PairPValues]:
-
-    def tested(question: Question) -> PairPValues:
-        chosen = {name: getattr(question.options, name) for name in options}
-        return test(question.data.scores, question.data.blocks, **chosen)
-
-    return tested
-
-
-def _permutation(question: Question) -> PairPValues:
-    data = question.data
+def permutation(data: Sample, rng: np.random.Generator) -> PairPValues:
+    """Test all pairs by permuting units between systems, also of a corpus score."""
     if data.statistics is None:
         return paired.permutation_test(data.scores, data.blocks)
-    return PairPValues(corpus_test(data.statistics, blocks=data.blocks, rng=question.rng))
+    return PairPValues(corpus_test(data.statistics, blocks=data.blocks, rng=rng))
 
 
 def _bootstrap(question: Question) -> PairPValues:
@@ -74,15 +63,11 @@ def _bootstrap(question: Question) -> PairPValues:
     return PairPValues(widened_p(p, sizes, two_sided=True))
 
 
-def _mood(question: Question) -> PairPValues:
-    return paired.mood_test(question.data.scores)
-
-
 def _bt_gap(question: Question) -> PairPValues:
-    options = question.options
+    data, options = question.data, question.options
     errors = bt_by_block(
-        question.data.scores,
-        question.data.blocks,
+        data.scores,
+        data.blocks,
         ties_as=options.ties,
         prior=options.prior,
         tolerance=options.tolerance,
@@ -91,10 +76,10 @@ def _bt_gap(question: Question) -> PairPValues:
 
 
 def _sign(question: Question) -> PairPValues:
-    data, options = question.data, question.options
+    data, tolerance = question.data, question.options.tolerance
     if data.blocks is not None:
-        return _of_scores(paired.sign_test, "tolerance")(question)
-    counts = data.wins(options.tolerance)  # which rankings have counted
+        return paired.sign_test(data.scores, data.blocks, tolerance=tolerance)
+    counts = data.wins(tolerance)  # which rankings have counted
     return PairPValues(paired.sign_test_counts(counts.wins, counts.met > 0))
 
 
@@ -159,15 +144,21 @@ class PairwiseTest:
 
 
 TESTS = {
-    "t": PairwiseTest(_of_scores(paired.t_test), exact=False, interval=t_interval),
-    "permutation": PairwiseTest(_permutation, of_corpus=True, interval=flip_interval),
+    "t": PairwiseTest(
+        lambda q: paired.t_test(q.data.scores, q.data.blocks), exact=False, interval=t_interval
+    ),
+    "permutation": PairwiseTest(
+        lambda q: permutation(q.data, q.rng), of_corpus=True, interval=flip_interval
+    ),
     "bootstrap": PairwiseTest(_bootstrap, of_corpus=True, exact=False, interval=t_interval),
-    "mood": PairwiseTest(_mood, _medians, single=True),
-    "median": PairwiseTest(_of_scores(paired.median_test), _medians),
+    "mood": PairwiseTest(lambda q: paired.mood_test(q.data.scores), _medians, single=True),
+    "median": PairwiseTest(lambda q: paired.median_test(q.data.scores, q.data.blocks), _medians),
     "sign": PairwiseTest(_sign, _wins),
-    "wilcoxon": PairwiseTest(_of_scores(paired.wilcoxon_test), _wins),
+    "wilcoxon": PairwiseTest(lambda q: paired.wilcoxon_test(q.data.scores, q.data.blocks), _wins),
     "mcnemar": PairwiseTest(
-        _of_scores(paired.mcnemar_test), binary=True, interval=proportion_interval
+        lambda q: paired.mcnemar_test(q.data.scores, q.data.blocks),
+        binary=True,
+        interval=proportion_interval,
     ),
     "bt-gap": PairwiseTest(_bt_gap, _strengths, exact=False, of_pairs=False),
 }
@@ -196,6 +187,9 @@ def fitting(by: str, data: Sample) -> str:
 def refuse_unfit(name: str, question: Question) -> None:
     """Refuse a test that the data, or the other options, have no answer for."""
     options = question.options
+    if TESTS[name].binary and not question.data.binary:
+        score = question.data.name
+        raise UsageError(f"mcnemar's test is of scores that are 0 or 1, which '{score}' is not")
     if question.data.units.few and not TESTS[name].exact:
         exact = ", ".join(test for test, other in TESTS.items() if other.exact)
         few = question.data.units.too_few()
@@ -207,58 +201,44 @@ def refuse_unfit(name: str, question: Question) -> None:
 
 
 def pair_test(name: str, question: Question) -> PairTest:
-    """Test all pairs; where a corpus score is compared, some tests are of sentence scores."""
-    test = TESTS[name]
-    of = test.of(question.data)
+    """Test all pairs; where a corpus score is compared, some tests are of sentence scores.
+
+    The t-test of pairs that share few segments is of the means of all their outputs. Pairs with too
+    few units for a test that is not exact have no p-value, and fewer than six units decide nothing:
+    five reach 1/16 by the signs of all, and no assumption about the shape of so few differences may
+    claim more.
+    """
+    test, data, warnings = TESTS[name], question.data, list[str]()
+    units, unit = data.units, data.units.name
     p, error = test.p(question)
-    p, apart = _of_all_outputs(name, p, question)
-    p, warnings = _without_few(name, p, question.data, apart)
-    if apart.any():
-        few = f"{plural(int((apart > 0).sum()) // 2, 'pair')} with fewer than 80% of outputs on "
-        warnings += (f"{few}common segments: {name} is a cluster test of all outputs",)
-    units = question.data.units
-    unit = units.name
+    n_units, present = np.full(p.shape, units.n), ~np.isnan(data.scores)
+    if not present.all():
+        n_units = paired.shared_units(present, data.blocks)
+        apart = np.zeros(p.shape, dtype=bool)
+        if name == "t":
+            means = cluster_means_test(data.scores, data.blocks)
+            apart = share_few(data.scores) & (means.freedom >= FEWEST - 1)
+            p = np.where(apart, sided(means.p, "two-sided"), p)
+            n_units = np.where(apart, np.maximum(n_units, means.freedom + 1), n_units)
+        few = (n_units < FEWEST) & ~np.isnan(p)
+        if few.any() and data.blocks is not None and not test.exact and test.of_pairs:
+            count = int(np.triu(few, 1).sum())
+            pairs = f"{plural(count, 'pair')} {'shares' if count == 1 else 'share'} fewer than"
+            many = counted(FEWEST, unit)
+            warnings.append(f"{name}: {pairs} {many}, too few for it: no p-value")
+            p = np.where(few, np.nan, p)
+        if apart.any():
+            pairs = f"{plural(int(apart.sum()) // 2, 'pair')} with fewer than 80% of outputs on"
+            warnings.append(f"{pairs} common segments: {name} is a cluster test of all outputs")
     if units.codes is not None and test.single:
-        warnings = (
-            *warnings,
-            f"{name} takes segments to be independent; median is the test by {unit}",
-        )
+        warnings.append(f"{name} takes segments to be independent; median is the test by {unit}")
         unit = SEGMENT
-    result = corrected(p, question.options, of=of, error=error, unit=unit)
-    adjusted = _undecided_by_few(result, question.data, apart)
-    return replace(result, warnings=warnings, p_adjusted=adjusted)
+    result = corrected(p, question.options, of=test.of(data), error=error, unit=unit)
+    adjusted = few_units_p(result.p_adjusted, n_units, two_sided=True)
+    return replace(result, warnings=tuple(warnings), p_adjusted=adjusted)
 
 
-def _of_all_outputs(name: str, p: Floats, question: Question) -> tuple[Floats, Floats]:
-    """Let the t-test of pairs that share few segments be of the means of all their outputs.
-
-    Returns p-values, and the smaller number of units of such pairs, 0 of others.
-    """
-    data = question.data
-    if name != "t" or not np.isnan(data.scores).any():
-        return p, np.zeros_like(p)
-    means = cluster_means_test(data.scores, data.blocks)
-    enough = share_few(data.scores) & (means.freedom >= FEWEST - 1)
-    return np.where(enough, sided(means.p, "two-sided"), p), np.where(enough, means.freedom + 1, 0)
-
-
-def _undecided_by_few(result: PairTest, data: Sample, apart: Floats) -> Floats:
-    """Keep corrected p-values of pairs with fewer than six units where they decide nothing.
-
-    Five units reach 1/16 by the signs of all, fewer reach less; no assumption about the shape of
-    so few differences may claim more.
-    """
-    present = ~np.isnan(data.scores)
-    if data.units.n >= DECISIVE and present.all():
-        return result.p_adjusted
-    if present.all():
-        n = np.full(result.p.shape, data.units.n)
-    else:
-        n = np.maximum(paired.shared_units(present, data.blocks), apart)
-    return few_units_p(result.p_adjusted, n, two_sided=True)
-
-
-def mean_gap_intervals(by: str, tests: Sequence[str], question: Question) -> Ends | None:
+def mean_gap_intervals(by: str, tests: Sequence[str], question: Question) -> Floats | None:
     """Intervals of mean differences, row less column, that say what the test of the means says.
 
     They invert the test that fits the ranking, or another of means that was asked for. None with
@@ -291,45 +271,15 @@ def mean_gap_intervals(by: str, tests: Sequence[str], question: Question) -> End
         low, high, value = low + leads - value, high + leads - value, leads
     low, high = agreeing(value, (low, high), p[i, j])
     ends = np.zeros((2, n, n))
-    ends[0, i, j], ends[1, i, j] = low, high
-    ends[0, j, i], ends[1, j, i] = 0.0 - high, 0.0 - low
-    return ends[0], ends[1]
+    ends[:, i, j] = low, high
+    ends[:, j, i] = 0.0 - high, 0.0 - low
+    return ends
 
 
-def _without_few(
-    name: str, p: Floats, data: Sample, apart: Floats
-) -> tuple[Floats, tuple[str, ...]]:
-    """Leave out p-values of pairs that share too few units for a test that is not exact."""
-    present = ~np.isnan(data.scores)
-    if data.blocks is None or TESTS[name].exact or not TESTS[name].of_pairs or present.all():
-        return p, ()
-    few = np.maximum(paired.shared_units(present, data.blocks), apart) < FEWEST
-    count = int(np.triu(few & ~np.isnan(p), 1).sum())
-    if not count:
-        return p, ()
-    share = "shares" if count == 1 else "share"
-    many = counted(FEWEST, data.units.name)
-    text = f"{name}: {plural(count, 'pair')} {share} fewer than {many}, too few for it: no p-value"
-    return np.where(few, np.nan, p), (text,)
-
-
-def corrected(
-    p: Floats,
-    options: PairOptions,
-    *,
-    unit: str,
-    of: str | None = None,
-    error: float = 0.0,
-) -> PairTest:
-    """Correct p-values for the number of pairs."""
-    return PairTest(
-        p=p,
-        p_adjusted=adjust_pairs(p, options.correction, symmetric=True),
-        correction=options.correction,
-        unit=unit,
-        of=of,
-        error=error,
-    )
+def corrected(p: Floats, options: PairOptions, **more: Any) -> PairTest:
+    """Correct p-values for the number of pairs; ``more`` are further fields of the result."""
+    adjusted = adjust_pairs(p, options.correction, symmetric=True)
+    return PairTest(p, adjusted, options.correction, **more)
 
 
 def tiers_by(
@@ -346,37 +296,29 @@ def tiers_by(
     ``lead[i, j]`` is positive where i is ahead of j by the test. Systems of one rank share a tier:
     what separates one of them from those above separates all.
     """
-    some = [i for i in range(len(systems)) if not np.isnan(ranks[i])]
-    order = sorted(some, key=lambda i: (ranks[i], systems[i]))
+    order = [i for i in np.lexsort((np.array(systems), ranks)).tolist() if not np.isnan(ranks[i])]
     if not order:
         return None
     index = np.ix_(order, order)
-    p = test.p_adjusted[index]
-    p = np.where(np.isnan(p), 1.0, p)
-    ahead = lead[index]
-    warnings = []
+    p, ahead, rank_of = np.nan_to_num(test.p_adjusted[index], nan=1.0), lead[index], ranks[order]
     # Only a lead in the direction of the ranking separates; one against it is worth a warning.
     contrary = np.argwhere(np.triu((np.minimum(p, p.T) < alpha) & (ahead < 0), 1))
     against = tuple((systems[order[i]], systems[order[j]]) for i, j in contrary)
+    warnings = []
     if against:
         a, b = against[0]
         more = f" (and {len(against) - 1} more pairs)" if len(against) > 1 else ""
         warnings.append(f"{by} ranks {a} above {b}, but by {name} {b} is better{more}")
     # Above the diagonal the row is ranked higher; both halves say the same.
     upper = np.triu(np.where(ahead >= 0, p, 1.0), 1)
-    p = upper + upper.T
-    rank_of = ranks[order]
-    p = np.where(rank_of[:, None] == rank_of[None, :], 1.0, p)
-    level = clusters.greedy_clusters(_shared_by_rank(p, rank_of), alpha)
+    p = np.where(rank_of[:, None] == rank_of[None, :], 1.0, upper + upper.T)
+    # Systems of one rank share the smallest p-value that any of them has.
+    opens = np.flatnonzero(np.r_[True, rank_of[1:] != rank_of[:-1]])
+    least = np.minimum.reduceat(p, opens, axis=1)
+    p = np.repeat(least, np.diff(np.r_[opens, len(rank_of)]), axis=1)
+    level = clusters.greedy_clusters(p, alpha)
     level = level + (rank_of[0] > 1)  # the first tier is that of systems without a rank
     cluster_of: list[int | None] = [None] * len(systems)
     for k, i in enumerate(order):
         cluster_of[i] = int(level[k])
     return Tiers(name, tuple(cluster_of), tuple(warnings), against)
-
-
-def _shared_by_rank(p: Floats, rank_of: Floats) -> Floats:
-    """Give systems of one rank the smallest p-value that any of them has; ``rank_of`` ascend."""
-    opens = np.flatnonzero(np.r_[True, rank_of[1:] != rank_of[:-1]])
-    least = np.minimum.reduceat(p, opens, axis=1)
-    return np.repeat(least, np.diff(np.r_[opens, len(rank_of)]), axis=1)

@@ -37,7 +37,11 @@ def counted(n: int, name: str) -> str:
         return f"{plural(n, 'run')} of {name}"
     if "+" in name:
         return f"{plural(n, name.partition('+')[0])} with their {name.partition('+')[2]}s"
-    return plural(n, name) if name in (*_WORDS, "item") else f"{plural(n, 'value')} of '{name}'"
+    return (
+        plural(n, name)
+        if name in (*_WORDS, "item", "task")
+        else f"{plural(n, 'value')} of '{name}'"
+    )
 
 
 def many(name: str) -> str:

@@ -8,7 +8,7 @@ from itertools import combinations
 import numpy as np
 from numpy.typing import NDArray
 
-from steelyard.comparison.results import CORPUS, Comparison, RankedSystems
+from steelyard.comparison.results import CORPUS, Comparison
 from steelyard.core.errors import UsageError, hint, printable
 from steelyard.core.text import listed
 from steelyard.data.evalset import EvalSet
@@ -31,7 +31,7 @@ def scores_of(es: EvalSet, result: Comparison) -> Floats:
 
 def draw(
     name: str,
-    result: RankedSystems,
+    result: Comparison,
     scores: Floats | None = None,
     pair: tuple[str, str] | None = None,
 ) -> Chart:
@@ -44,7 +44,7 @@ def draw(
     make = FIGURES[name]
     if make is not None:
         return make(result)
-    if scores is None or not isinstance(result, Comparison):
+    if scores is None:
         raise UsageError(f"figure '{name}' needs scores of segments")
     order = result.ranking(next(iter(result.aggregations)))
     if name == "wins":
@@ -61,24 +61,24 @@ def draw(
     )
 
 
-def _rows(result: RankedSystems, scores: Floats, names: Sequence[str]) -> Floats:
+def _rows(result: Comparison, scores: Floats, names: Sequence[str]) -> Floats:
     for name in names:
         if name not in result.systems:
             raise UsageError(f"no system '{name}'; {hint(name, result.systems)}")
     return np.asarray(scores[[result.systems.index(name) for name in names]])
 
 
-def _ordered(result: RankedSystems) -> tuple[list[str], list[int]]:
+def _ordered(result: Comparison) -> tuple[list[str], list[int]]:
     """Return the systems by the first ranking, and where they stand in the arrays."""
     order = result.ranking(next(iter(result.aggregations)))
     return order, [result.systems.index(system) for system in order]
 
 
-def _size(result: RankedSystems) -> str:
-    return printable(result.size())
+def _size(result: Comparison) -> str:
+    return printable(result.size)
 
 
-def forest(result: RankedSystems) -> Chart:
+def forest(result: Comparison) -> Chart:
     """Draw every ranking with its intervals, systems in the order of the first one."""
     order, index = _ordered(result)
     names = labels(order)
@@ -100,7 +100,7 @@ def forest(result: RankedSystems) -> Chart:
     return finish(interval_panels(columns), "Systems, best first", [_size(result), what, more])
 
 
-def ranks(result: RankedSystems, *, first_only: bool = False) -> Chart:
+def ranks(result: Comparison, *, first_only: bool = False) -> Chart:
     """Draw how often each system takes each place when segments are drawn anew."""
     order, index = _ordered(result)
     names = labels(order)
@@ -136,7 +136,7 @@ def ranks(result: RankedSystems, *, first_only: bool = False) -> Chart:
     )
 
 
-def disagreement(result: RankedSystems) -> Chart:
+def disagreement(result: Comparison) -> Chart:
     """Draw the places of each system by mean, median and Bradley-Terry, and where they cross."""
     rankings = [name for name in ("mean", "median", "bt") if name in result.aggregations]
     if len(rankings) < 2:
@@ -192,7 +192,7 @@ def odd_pairs(places: Iterable[Floats], names: Sequence[str]) -> list[tuple[str,
 # -- all pairs of systems
 
 
-def pairwise(result: RankedSystems, by: str | None = None) -> Chart:
+def pairwise(result: Comparison, by: str | None = None) -> Chart:
     """Draw what one ranking says of every pair: row against column, ``*`` where significant.
 
     Bradley-Terry, Elo and TrueSkill give the probability that the row wins by their fit of all
@@ -211,7 +211,7 @@ def pairwise(result: RankedSystems, by: str | None = None) -> Chart:
     return finish(matrix, f"Pairs by {result.shown(by)}: {what}", [*lines, more])
 
 
-def pairwise_alone(result: RankedSystems) -> Chart:
+def pairwise_alone(result: Comparison) -> Chart:
     """Draw how often the row beats the column, each pair alone, ``*`` where significant."""
     alone = {by: r.alone for by, r in result.aggregations.items() if r.alone is not None}
     if not alone:
@@ -228,7 +228,7 @@ def pairwise_alone(result: RankedSystems) -> Chart:
 
 
 def _matrix(
-    result: RankedSystems, of_pairs: Floats, by: str, order: list[str], *, chance: bool
+    result: Comparison, of_pairs: Floats, by: str, order: list[str], *, chance: bool
 ) -> Chart:
     """Draw a number for every pair, in the middle of colours where neither is ahead."""
     order = order[: vega.MOST]
@@ -257,12 +257,12 @@ def _matrix(
     ).chart()
 
 
-def _stars(result: RankedSystems, by: str) -> str:
+def _stars(result: Comparison, by: str) -> str:
     tiers = result.tiers.get(by)
     return "" if tiers is None else f"*: p < {result.alpha:g} by {tiers.test}, corrected"
 
 
-def _significant(result: RankedSystems, by: str, index: list[int]) -> NDArray[np.bool_]:
+def _significant(result: Comparison, by: str, index: list[int]) -> NDArray[np.bool_]:
     tiers = result.tiers.get(by)
     if tiers is None or tiers.test not in result.tests:
         return np.zeros((len(index), len(index)), dtype=bool)
@@ -308,7 +308,7 @@ def categories(source: Mapping[str, int], kept: Mapping[str, Mapping[str, int]])
 
 
 #: The figures of ``compare``, the first of which is drawn where none is named; None: of segments.
-FIGURES: Mapping[str, Callable[[RankedSystems], Chart] | None] = {
+FIGURES: Mapping[str, Callable[[Comparison], Chart] | None] = {
     "forest": forest, "pairwise": pairwise, "pairwise-alone": pairwise_alone, "density": None,
     "differences": None, "wins": None, "ranks": ranks, "disagreement": disagreement,
 }  # fmt: skip

@@ -24,7 +24,7 @@ from steelyard.stats.arrays import Floats
 
 if TYPE_CHECKING:
     from steelyard.comparison.card import Card
-    from steelyard.comparison.results import RankedSystems
+    from steelyard.comparison.results import Comparison
     from steelyard.kobe.report import KobeReport
     from steelyard.metaevaluation.benchmark.run import BenchmarkResult
     from steelyard.metaevaluation.results import MetaEvaluation
@@ -72,13 +72,10 @@ def kinds(result: Any) -> Kinds:
     return next((_FIGURES[name] for name in bases if name in _FIGURES), _of_table)(result)
 
 
-def _of_rankings(result: RankedSystems) -> Kinds:
-    from steelyard.comparison.results import Comparison
+def _of_rankings(result: Comparison) -> Kinds:
     from steelyard.report.figures import comparison
 
-    scores = None
-    if isinstance(result, Comparison) and result.source is not None:
-        scores = comparison.scores_of(result.source, result)
+    scores = None if result.source is None else comparison.scores_of(result.source, result)
     return {name: partial(comparison.draw, name, result, scores) for name in comparison.FIGURES}
 
 
@@ -181,7 +178,7 @@ def _numbers(cells: Sequence[Cell]) -> Floats:
 
 #: By the names of classes: to ask for these themselves would load all rooms for one figure.
 _FIGURES: Mapping[str, Callable[[Any], Kinds]] = {
-    "RankedSystems": _of_rankings,
+    "Comparison": _of_rankings,
     "Card": _of_pair,
     "MetaEvaluation": _of_meta,
     "BenchmarkResult": _of_benchmark,
