@@ -316,4 +316,4 @@ def test_rows_of_repeated_items_may_come_in_any_order(tmp_path):
         path = tmp_path / "ratings.csv"
         path.write_text("\n".join([head, *rows]))
         results.append(human_scores(path, protocol="da", n_bootstrap=0).p)
-    np.testing.assert_array_equal(*results)
+    np.testing.assert_array_equal(results[0], results[1])

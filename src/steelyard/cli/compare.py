@@ -139,7 +139,7 @@ def compare(call: Call) -> Answer:
         words=result.words().sentences() if details else None,
         shown=tables if details else shown,
         figures=figures,
-        draw=_draw_none if hasattr(result, "first") else result.plot,
+        draw=_draw_none if hasattr(result, "results") else result.plot,
         then=then(),
         more=None if repeats is None else {"repeats": plain(repeats)},
     )

@@ -125,9 +125,10 @@ def read_weights(path: str | Path = "wmt") -> Weights:
 
 
 def _weight(section: Section, key: str) -> Fraction:
-    value = section.number(key)
-    if value is None or value < 0:
-        raise section.error(f"'{key}' is {value}, expected a number of at least 0")
+    value: Any = section.keys.get(key)
+    number = isinstance(value, (int, float)) and not isinstance(value, bool)
+    if not number or not 0 <= value < math.inf:
+        raise section.error(f"'{key}' is {value!r}, expected a number of at least 0")
     return Fraction(repr(value))
 
 
