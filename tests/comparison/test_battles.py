@@ -233,9 +233,8 @@ def test_treatments_of_ties(ties):
 def test_an_unbeaten_and_a_winless_system():
     rows = [*ROWS, ("X", "A", 1.0), ("X", "B", 1.0), ("C", "Y", 1.0)]
     found = compare_battles(log_of(rows), by=["bt", "mean"], n_bootstrap=200)
-    why = "(comparison graph not strongly connected)"
-    assert f"unbeaten: X {why}" in found.warnings
-    assert f"winless: Y {why}" in found.warnings
+    assert any(text.startswith("X never lost") for text in found.warnings)
+    assert any(text.startswith("Y never won") for text in found.warnings)
     bt = found.aggregations["bt"]
     place = {name: k for k, name in enumerate(found.systems)}
     assert np.isnan(bt.scores[[place["X"], place["Y"]]]).all()

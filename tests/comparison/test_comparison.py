@@ -161,7 +161,7 @@ def test_a_system_that_always_wins():
     assert np.isnan(bt.scores[1])
     assert bt.ranks[1] == 1
     assert bt.scores[0] + bt.scores[2] == pytest.approx(1)
-    assert "unbeaten: B (comparison graph not strongly connected)" in found.warnings
+    assert "B never lost: no finite Bradley-Terry strength" in found.warnings
     with_prior = compare(make(scores), by=sy.bt(prior=0.5))
     assert not np.isnan(with_prior.aggregations["bt"].scores).any()
 

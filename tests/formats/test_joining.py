@@ -51,6 +51,15 @@ def test_union_of_systems_and_segments(table: Write) -> None:
     assert any("'C'" in note for note in es.notes)
 
 
+def test_a_file_for_each_model_that_names_it(table: Write) -> None:
+    es = load(table("one", ["A"], [1, 2, 3]), table("two", ["B"], [1, 2, 3], plus=5))
+    assert es.systems == ("A", "B")
+    assert es["x"].values.tolist() == [[0, 1, 2], [5, 6, 7]]
+    assert not es.notes
+    with pytest.raises(sy.SteelyardError, match="shares no system"):
+        load(table("one", ["A"], [1, 2]), table("two", ["B"], [1, 2], score="y"))
+
+
 def test_order_of_inputs_does_not_matter(table: Write) -> None:
     one, two = table("a", ["B", "A"], [10, 9], "x"), table("b", ["A", "B"], [9, 10], "y")
     assert load(one, two).identical(load(two, one))

@@ -82,6 +82,7 @@ _REGRESSIONS = 5  # segments that are listed, and of these on a terminal
 _SHOWN_REGRESSIONS = 3
 _MOST_CORRECTED = 30  # systems up to which the p-value is corrected for all pairs of the set
 _NAN = math.nan
+_FEWEST_POWER = 10  # units from which on a pilot says how many it would take
 POWER = 0.8  # at which the segments needed are counted
 _UNCLEAR = 5  # scores of up to 1 end there, or are of systems of no use on a scale up to 100
 _SEES = re.compile(r"-(ref[^-]*|src|all)$")  # what a metric's name says it compares with
@@ -198,7 +199,7 @@ class Card(Result):
 
     @property
     def _powered(self) -> bool:
-        return bool(self.difference) and not math.isnan(self.p) and self.unit.n > 1
+        return bool(self.difference) and not math.isnan(self.p) and self.unit.n >= _FEWEST_POWER
 
     def __repr__(self) -> str:
         a, b = (named([name]) for name in self.pair)

@@ -39,6 +39,7 @@ from steelyard.stats.distributions import ndtri
 
 PASS, FAIL, UNDECIDED = "pass", "fail", "undecided"
 _TEXT = 200  # characters of an output that a summary shows
+_MOST_LACKING = 0.05  # of the baseline's items, if a candidate is to pass on the rest
 _CONTENT = re.compile(r"(doc|vars)\.|(input|target|question|prompt)$")  # metadata that is the item
 
 
@@ -50,6 +51,7 @@ class Judged:
     result: str
     worse: tuple[str, ...]  # tasks and slices that got worse than they may
     needed: int | None = None  # further items that would decide, if they would
+    lacking: str = ""  # what the candidate has no scores of, where that is too much to pass
 
     def to_dict(self) -> dict[str, Any]:
         """Return what ``--json`` prints; differences are the candidate's minus the baseline's."""
@@ -139,6 +141,8 @@ class Gate(Result):
             lead = f"the lead of {self.candidate} over {self.baseline} by {what}{name} is {value}"
             must = f"it must be above {self.margin:g}"
             yield kind, f"{judged.result.capitalize()}: {lead} ({ends}); {must}."
+            if judged.lacking:
+                yield "undecided", f"No pass without the rest: {judged.lacking}."
             if judged.worse:
                 yield kind, f"Worse in {listed(judged.worse, 3)}."
             if judged.needed:
@@ -239,11 +243,14 @@ def gate(  # noqa: PLR0913 - every option has a default
     check_instance((str, Path), "a path", optional=True, record=record)
     requirements = [parse(text) for text in require]
     margin = min_delta or 0.0 if max_loss is None else -max_loss
-    es, (first, second), alone = _two(baseline, candidate, unit, record)
+    es, (first, second), sets = _two(baseline, candidate, unit, record)
+    n_alone = len(set(sets[0].segments.ids) ^ set(sets[1].segments.ids))
+    alone = [f"{plural(n_alone, 'item')} that only one of the two has: excluded"] * bool(n_alone)
     scores = (the_score(es, None),) if score is None else as_tuple(score=score)
     options = CardOptions(slices=tuple(slices), unit=unit)
     cards = {name: decide(es, (second, first), name, options=options, rng=rng) for name in scores}
     n_parts = sum(len(s.parts) for card in cards.values() for s in card.suites.values())
+    counts = len(scores), n_parts
     two, at = pair_sample(es, (second, first), scores[0], unit)
     settings = {"score": ",".join(scores), "margin": margin, "unit": two.units.name}
     warnings = [*alone, *(text for card in cards.values() for text in card.warnings)]
@@ -251,7 +258,7 @@ def gate(  # noqa: PLR0913 - every option has a default
         baseline=first,
         candidate=second,
         margin=margin,
-        judged={n: _judged(card, margin, (len(scores), n_parts)) for n, card in cards.items()},
+        judged={n: _judged(card, margin, counts, _lacking(sets, n)) for n, card in cards.items()},
         regressions=tuple(regressions(es, two, at, 1.0)),
         notes=es.notes,
         warnings=tuple(dict.fromkeys(text for text in warnings if text not in es.notes)),
@@ -263,8 +270,8 @@ def gate(  # noqa: PLR0913 - every option has a default
 
 def _two(
     baseline: Source, candidate: Source, unit: str, record: str | Path | None
-) -> tuple[EvalSet, tuple[str, ...], list[str]]:
-    """Join the two on their common items, and warn of others."""
+) -> tuple[EvalSet, tuple[str, ...], list[EvalSet]]:
+    """Join the two on their common items; return both sets, too."""
     sets = [as_evalset(source, unit=unit) for source in (baseline, candidate)]
     for role, es in zip(("baseline", "candidate"), sets, strict=True):
         if es.n_systems != 1:
@@ -290,12 +297,25 @@ def _two(
     outputs = {name: text for name, es in both for text in es.outputs.values()}
     inputs, notes = (*first.inputs, *second.inputs), (*first.notes, *second.notes)
     merged = EvalSet(names, first.segments, tables, outputs, inputs=inputs, notes=notes)
-    alone = len(ids[0] ^ ids[1])
-    warning = f"{plural(alone, 'item')} that only one of the two has: excluded"
-    return merged, names, [warning] if alone else []
+    return merged, names, sets
 
 
-def _judged(card: Card, margin: float, counts: tuple[int, int]) -> Judged:
+def _lacking(sets: Sequence[EvalSet], score: str) -> str:
+    """Say which tasks or items of the baseline the candidate lacks, if it is too many to pass."""
+    old, new = (
+        {item for item, x in zip(es.segments.ids, es[score].values[0], strict=True) if x == x}
+        for es in sets
+    )
+    tasks = dict(zip(sets[0].segments.ids, sets[0].segments.metadata.get(TASK, ()), strict=False))
+    gone = sorted({tasks[i] for i in tasks.keys() & old} - {tasks[i] for i in tasks.keys() & new})
+    if gone:
+        return f"the candidate has no scores of task {listed(gone, 3)}"
+    n_lacking = len(old - new)
+    share = f"{n_lacking:,} of {plural(len(old), 'item')} have no score of the candidate"
+    return share if n_lacking > _MOST_LACKING * len(old) else ""
+
+
+def _judged(card: Card, margin: float, counts: tuple[int, int], lacking: str) -> Judged:
     """Compare the interval with the margin; ``counts`` are scores, and tasks and slices of all."""
     lead = card.part
     worse = tuple(
@@ -307,7 +327,7 @@ def _judged(card: Card, margin: float, counts: tuple[int, int]) -> Judged:
     if worse or _below(lead, margin, counts[0]):
         return Judged(card, FAIL, worse)
     if lead.n_units >= FEWEST_UNITS and lead.low > margin:
-        return Judged(card, PASS, worse)
+        return Judged(card, UNDECIDED if lacking else PASS, worse, lacking=lacking)
     away = abs(lead.lead - margin)
     if not (away and lead.high > lead.low):
         return Judged(card, UNDECIDED, worse)

@@ -370,11 +370,11 @@ def connection_warnings(fit: Strengths, names: tuple[str, ...]) -> tuple[str, ..
     def named(members: Sequence[int]) -> str:
         return ", ".join(names[i] for i in members)
 
-    odd = {"unbeaten": fit.unbeaten, "winless": fit.winless, "never compared": fit.unmet}
-    texts = [f"{what}: {named(members)}" for what, members in odd.items() if members]
+    why = "no finite Bradley-Terry strength"
+    odd = {"never lost": fit.unbeaten, "never won": fit.winless, "never compared": fit.unmet}
+    texts = [f"{named(members)} {what}: {why}" for what, members in odd.items() if members]
     groups = f"groups that can't be compared: {' | '.join(map(named, fit.components))}"
-    why = "(comparison graph not strongly connected)"
-    return tuple(f"{text} {why}" for text in texts or [groups])
+    return tuple(texts or [groups])
 
 
 # -- ratings that depend on the order of battles: means over random orders
@@ -511,14 +511,12 @@ class Aggregation:
     rank: Callable[[Sample, RankOptions, Rng], Ranked]
     test: str
     test_of_binary: str | None = None
-    test_of_corpus: str | None = None
+    beside: str | None = None  # a test that is shown, too, and decides nothing
     test_by_unit: str | None = None
     average: Callable[[Sample], Floats] | None = None  # scores on the score's scale, if they are
 
     def fitting(self, data: Sample) -> str:
         """Name the test that fits the ranking of some scores."""
-        if self.test_of_corpus and data.statistics is not None:
-            return self.test_of_corpus
         if self.test_by_unit and data.blocks is not None:
             return self.test_by_unit
         return self.test_of_binary if self.test_of_binary and data.binary else self.test
@@ -526,7 +524,9 @@ class Aggregation:
 
 #: The rankings by name; what is random is drawn in their order.
 AGGREGATIONS = {
-    "mean": Aggregation(_mean, "t", "mcnemar", "permutation", average=lambda data: means(data)[0]),
+    "mean": Aggregation(
+        _mean, "permutation", "mcnemar", beside="t", average=lambda data: means(data)[0]
+    ),
     "median": Aggregation(
         _median, "mood", test_by_unit="median", average=lambda data: row_medians(data.scores)
     ),
@@ -534,7 +534,7 @@ AGGREGATIONS = {
     "elo": Aggregation(partial(rate_scores, "elo"), "sign"),
     "trueskill": Aggregation(partial(rate_scores, "trueskill"), "sign"),
     "sentence-mean": Aggregation(
-        _sentence_mean, "t", "mcnemar", average=lambda data: row_means(data.scores)
+        _sentence_mean, "t", "mcnemar", beside="t", average=lambda data: row_means(data.scores)
     ),
 }
 

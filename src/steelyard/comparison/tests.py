@@ -170,11 +170,10 @@ def fitting_tests(names: Sequence[str], data: Sample) -> tuple[str, ...]:
         return ()
     chosen = []
     for by in names:
-        aggregation = AGGREGATIONS[by]
         chosen.append(fitting(by, data))
-        # Beside that of any means; the interval of few units can agree with one test only.
-        if chosen[-1] == aggregation.test_of_binary and data.units.n >= FEW_UNITS:
-            chosen.append(aggregation.test)
+        beside = AGGREGATIONS[by].beside
+        if beside is not None and data.statistics is None and not data.units.few:
+            chosen.append(beside)
     return tuple(dict.fromkeys(chosen))
 
 
@@ -215,7 +214,7 @@ def pair_test(name: str, question: Question) -> PairTest:
     if not present.all():
         n_units = paired.shared_units(present, data.blocks)
         apart = np.zeros(p.shape, dtype=bool)
-        if name == "t":
+        if name in ("t", "permutation") and data.statistics is None:
             means = cluster_means_test(data.scores, data.blocks)
             apart = share_few(data.scores) & (means.freedom >= FEWEST - 1)
             p = np.where(apart, sided(means.p, "two-sided"), p)
@@ -229,7 +228,7 @@ def pair_test(name: str, question: Question) -> PairTest:
             p = np.where(few, np.nan, p)
         if apart.any():
             pairs = f"{plural(int(apart.sum()) // 2, 'pair')} with fewer than 80% of outputs on"
-            warnings.append(f"{pairs} common segments: {name} is a cluster test of all outputs")
+            warnings.append(f"{pairs} common segments: a cluster test of all outputs is used")
     if units.codes is not None and test.single:
         warnings.append(f"{name} takes segments to be independent; median is the test by {unit}")
         unit = SEGMENT

@@ -25,7 +25,8 @@ def shown_p(p: float) -> str:
 def shown_interval(value: float, low: float, high: float, level: float = 0.95) -> tuple[str, str]:
     """Write an estimate and its interval with the digits that the interval supports."""
     width = high - low
-    digits = decimals([], standard_error=width / 4) if math.isfinite(width) and width > 0 else None
+    wide = math.isfinite(width) and width > 1e-9 * abs(value)  # or the same but for rounding
+    digits = decimals([], standard_error=width / 4) if wide else None
     numbers = [shown_number(number, digits) for number in (value, low, high)]
     return numbers[0], f"{100 * level:g}% CI {numbers[1]} to {numbers[2]}"
 

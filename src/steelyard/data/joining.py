@@ -22,13 +22,16 @@ from steelyard.stats.permutation.corpus import CorpusStatistics
 def join(sets: Sequence[EvalSet]) -> EvalSet:
     """Join sets on (system, segment): every system and segment of any of them is in the result.
 
-    A score or a text that two sets state differently is an error, as are sets that share no system
-    or no segment, and sets that number the same segments from 0 and from 1. A system that is also a
-    reference has the reference as its output.
+    A score or a text that two sets state differently is an error, as are sets that share no segment
+    or neither a system nor a score, and sets that number the same segments from 0 and from 1. A
+    system that is also a reference has the reference as its output.
     """
     joined = sets[0]
     if len(sets) > 1:
-        _check_overlap([(es, es.systems) for es in sets], "system")
+        notes = [note for es in sets for note in es.notes]
+        if not _are_by_system(sets):
+            _check_overlap([(es, es.systems) for es in sets], "system")
+            notes += _only_in_some(sets)
         _check_overlap([(es, es.segments.ids) for es in sets], "segment")
         _check_numbering([es for es in sets if es.n_segments])
         ids = tuple(dict.fromkeys(i for es in sets for i in es.segments.ids))
@@ -39,7 +42,7 @@ def join(sets: Sequence[EvalSet]) -> EvalSet:
             name=next((es.name for es in sets if es.name is not None), None),
             language_pair=_join_language_pairs(sets),
             inputs=tuple(dict.fromkeys(i for es in sets for i in es.inputs)),
-            notes=tuple(dict.fromkeys([n for es in sets for n in es.notes] + _only_in_some(sets))),
+            notes=tuple(dict.fromkeys(notes)),
         )
         scores = _join_scores(joined, sets)
         joined = replace(joined, scores=scores, ratings=_join_ratings(sets))
@@ -48,6 +51,12 @@ def join(sets: Sequence[EvalSet]) -> EvalSet:
     if outputs_of.keys() <= joined.outputs.keys():
         return joined
     return replace(joined, outputs={**outputs_of, **joined.outputs})
+
+
+def _are_by_system(sets: Sequence[EvalSet]) -> bool:
+    """Tell whether each set has the same scores of other systems, as results by model do."""
+    names = [name for es in sets for name in es.systems]
+    return len({frozenset(es.scores) for es in sets}) == 1 and len(set(names)) == len(names)
 
 
 def _origin(es: EvalSet) -> str:

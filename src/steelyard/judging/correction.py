@@ -371,8 +371,8 @@ class Correction(Answer):
         gain = float(np.median(gains)) if gains else math.nan
         if gain > 1 and any(part.weight for part in parts):
             worth, narrower = round(gain * self.n_labelled), percent(1 - 1 / math.sqrt(gain))
-            labels = f"With {self.judge}, {plural(self.n_labelled, 'label')} are worth {worth:,}"
-            yield f"{labels} without it (intervals {narrower} narrower)."
+            labels = f"{plural(self.n_labelled, 'label')} and the verdicts of {self.judge}"
+            yield f"{labels} are as precise as {worth:,} labels (intervals {narrower} narrower)."
         elif gains:
             notes = sorted({part.note for part in parts if part.note})
             yield f"The judge adds nothing here{f' ({notes[0]})' if notes else ''}."

@@ -396,7 +396,8 @@ class JudgeReport(Answer):
         best = self.best_with_labels()
         if best is None:
             return []
-        return [f"100 labels with {best.name} are worth {best.worth:.0f} without it."]
+        alone = f"{best.worth:.0f} labels alone"
+        return [f"100 labels and {best.name}'s verdicts are as precise as {alone}."]
 
     def table(self, *, short: bool = False) -> Table:
         """Return a row per judge, with every number or those that the class rests on."""

@@ -69,7 +69,7 @@ class Report(Result):
     def to_dict(self) -> dict[str, Any]:
         """Give what ``--json`` prints."""
         return {
-            "summary": self.sentences.to_dict(),
+            "summary": list(self.sentences.sentences()),
             "comparison": None if self.comparison is None else self.comparison.to_dict(),
             "meta": None if self.meta is None else self.meta.to_dict(),
             "judges": None if self.judges is None else self.judges.to_dict(),
