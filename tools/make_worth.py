@@ -36,7 +36,7 @@ HEAD = """\
 # Derived from the judgements of Kocmi et al. (2021), To Ship or Not to Ship
 # (MicrosoftTranslator/ToShipOrNotToShip), CC BY-SA 4.0; this table is under the same licence.
 """
-ORIGIN = "judged in 232 directions, 95 % from or into English, by 2021 (Kocmi et al.)"
+ORIGIN = "judged in 232 directions, 95% from or into English, by 2021 (Kocmi et al.)"
 
 
 def main() -> None:

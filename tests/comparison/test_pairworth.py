@@ -130,7 +130,7 @@ def test_sentences():
     one = AgreementCurve("chrF", x, *curves, {0.8: (2.0, 1.2, NAN)}, 45, 10, 1, 0.7)
     basis = "45 pairs of 10 systems in these data"
     assert one.sentence(-1.0) == (
-        f"people agree with a difference of 1 chrF in 62 % of such pairs (55 to 69): {basis}"
+        f"people agree with a difference of 1 chrF in 62% of such pairs (55 to 69): {basis}"
     )
     assert one.sentence(9.0).startswith("people agree with differences of 2 chrF and more in 80 %")
     sure = replace(one, significant=rising / 2, significant_low=rising / 4,

@@ -444,7 +444,7 @@ def test_wmt26_as_its_scripts_read(tmp_path, capsys):
     assert pairs["official"] == beats.sum() >= pairs["ours"] > 0
     assert pairs["official"] - pairs["official_only"] == pairs["ours"] - pairs["ours_only"]
     assert [row["system"] for row in result["variants"]] == order
-    assert result["preset"]["false_separations"]["n"] == 200
+    assert result["preset"]["false_separations"]["n"] == 1000
     assert any("u3" in warning for warning in result["warnings"])
 
 

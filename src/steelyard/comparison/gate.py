@@ -303,7 +303,11 @@ def _two(
 def _lacking(sets: Sequence[EvalSet], score: str) -> str:
     """Say which tasks or items of the baseline the candidate lacks, if it is too many to pass."""
     old, new = (
-        {item for item, x in zip(es.segments.ids, es[score].values[0], strict=True) if x == x}
+        {
+            item
+            for item, x in zip(es.segments.ids, es[score].values[0], strict=True)
+            if not np.isnan(x)
+        }
         for es in sets
     )
     tasks = dict(zip(sets[0].segments.ids, sets[0].segments.metadata.get(TASK, ()), strict=False))

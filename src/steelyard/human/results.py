@@ -213,9 +213,9 @@ class HumanScores(Result):
         pairs = self._official.get("pairs", {})
         if sentence := self.both_rankings():
             yield "undecided", sentence
-            text = f"Of the {plural(pairs['official_only'], 'pair')} that only it separates, "
-            text += f"{pairs['because_of_segments']:,} take segments for independent, the others "
-            yield "undecided", f"{text}the better of two tests with 100 draws."
+            text = f"It separates {plural(pairs['official_only'], 'pair')} that ours does not: "
+            text += f"{pairs['because_of_segments']:,} as it takes segments as independent, the "
+            yield "undecided", f"{text}others as it keeps the better of two tests of 100 draws."
         if self.decisions:
             yield "undecided", self._verdict(self.decisions[0])
         elif self.p is not None and self.rule is not None:
@@ -244,7 +244,7 @@ class HumanScores(Result):
         separated = self.p[0, names.index(decision.other)] < self.rule.alpha
         if decision.significant or not decision.enough_units or not separated:
             return decision.words()
-        return f"{decision.lead()}."
+        return f"{decision.lead()}; the rule is one-sided."
 
     def _sureness(self) -> Iterator[Statement]:
         pairs, rates = self._official.get("pairs", {}), self._official.get("false_separations")

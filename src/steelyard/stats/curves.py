@@ -366,9 +366,9 @@ class AgreementCurve:
         if abs(difference) > last:
             what = f"differences of {last:.3g} {self.metric} and more"
         agree, low, high, *significant = (f"{100 * chance:.0f}" for chance in at.values())
-        text = f"people agree with {what} in {agree} % of such pairs ({low} to {high})"
+        text = f"people agree with {what} in {agree}% of such pairs ({low} to {high})"
         if not np.isnan(at["significant"]):
-            text += ", and significantly so in {} % ({} to {})".format(*significant)
+            text += ", and significantly so in {}% ({} to {})".format(*significant)
         return f"{text}: {self.basis()}"
 
     def needed_sentence(self) -> str:
