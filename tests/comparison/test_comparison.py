@@ -195,9 +195,26 @@ def test_an_interval_of_95_percent_is_one():
 
 def test_tiers_follow_the_ranking_and_the_test():
     found = compare(noisy(4, 300, gap=0.6), by="mean")
-    assert found.tiers["mean"].test == "t"
+    assert found.tiers["mean"].test == "permutation"
     assert list(found.tiers["mean"].clusters) == [1, 2, 3, 4]
     assert found.ranking("mean") == ["A", "B", "C", "D"]
+
+
+@pytest.mark.parametrize("binary", [False, True])
+@pytest.mark.parametrize("n", [8, 30, 120])
+def test_one_pair_has_one_p_in_every_answer(n: int, binary: bool):
+    rng = np.random.default_rng(n)
+    a = rng.normal(0, 1, n)
+    b = a / 2 + rng.normal(0.3, 1, n)
+    rows = [(x > 0).astype(float) if binary else x for x in (a, b)]
+    es = make(rows)
+    result = compare(es, by="mean")
+    p = result.lead().p
+    frame = result.pairs("mean", "pandas")
+    gated = sy.gate(es.select(systems=["A"]), es.select(systems=["B"]))
+    assert frame.loc[0, "p"] == pytest.approx(p, abs=1e-12)
+    assert decide(es, ("A", "B")).p == pytest.approx(p, abs=1e-12)
+    assert gated.to_dict()["p"] == pytest.approx(p, abs=1e-12)
 
 
 def test_a_ranking_against_the_chosen_test_is_a_warning():
@@ -534,7 +551,7 @@ def test_options_name_what_the_registries_hold():
     assert bradleyterry.TIE_MODELS == options.TIE_MODELS
     assert set(corrections.CORRECTIONS) == set(get_args(options.Correction))
     for own in rankings.AGGREGATIONS.values():
-        fitting = {own.test, own.test_of_binary, own.test_of_corpus} - {None}
+        fitting = {own.test, own.test_of_binary, own.beside} - {None}
         assert fitting <= set(tests.TESTS)
 
 
@@ -547,7 +564,7 @@ def test_rankings_bring_options_that_fit_together():
 
 def test_pairs_are_a_frame_in_the_order_of_the_ranking(tmp_path, capsys):
     result = compare(noisy(6, 80, gap=0.1), by=["mean", "bt"], n_bootstrap=50)
-    for by, test in (("mean", "paired t-test"), ("bt", "sign test")):
+    for by, test in (("mean", "paired permutation test"), ("bt", "sign test")):
         frame = result.pairs(by, "pandas")
         assert len(frame) == 15
         assert frame.loc[0, ["leader", "other"]].tolist() == result.ranking(by)[:2]
