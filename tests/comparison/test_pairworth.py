@@ -132,10 +132,10 @@ def test_sentences():
     assert one.sentence(-1.0) == (
         f"people agree with a difference of 1 chrF in 62% of such pairs (55 to 69): {basis}"
     )
-    assert one.sentence(9.0).startswith("people agree with differences of 2 chrF and more in 80 %")
+    assert one.sentence(9.0).startswith("people agree with differences of 2 chrF and more in 80%")
     sure = replace(one, significant=rising / 2, significant_low=rising / 4,
                    significant_high=rising)  # fmt: skip
-    assert ", and significantly so in 31 % (16 to 62): 45 pairs" in sure.sentence(1.0)
+    assert ", and significantly so in 31% (16 to 62): 45 pairs" in sure.sentence(1.0)
     assert one.needed_sentence() == (
         f"people agree with 2 chrF in 80% of pairs (1.2 to beyond all for that): {basis}"
     )

@@ -170,10 +170,12 @@ def fitting_tests(names: Sequence[str], data: Sample) -> tuple[str, ...]:
         return ()
     chosen = []
     for by in names:
-        chosen.append(fitting(by, data))
-        beside = AGGREGATIONS[by].beside
-        if beside is not None and data.statistics is None and not data.units.few:
-            chosen.append(beside)
+        aggregation, name = AGGREGATIONS[by], fitting(by, data)
+        chosen.append(name)
+        # Few answers of 0 or 1 have McNemar's test alone, and a corpus score has one test.
+        enough = not data.units.few and (name == aggregation.test or data.units.n >= FEW_UNITS)
+        if aggregation.beside is not None and data.statistics is None and enough:
+            chosen.append(aggregation.beside)
     return tuple(dict.fromkeys(chosen))
 
 

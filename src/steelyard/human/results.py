@@ -244,7 +244,8 @@ class HumanScores(Result):
         separated = self.p[0, names.index(decision.other)] < self.rule.alpha
         if decision.significant or not decision.enough_units or not separated:
             return decision.words()
-        return f"{decision.lead()}; the rule is one-sided."
+        one_sided = "; the rule is one-sided" if decision.p >= self.rule.alpha else ""
+        return f"{decision.lead()}{one_sided}."
 
     def _sureness(self) -> Iterator[Statement]:
         pairs, rates = self._official.get("pairs", {}), self._official.get("false_separations")

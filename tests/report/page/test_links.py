@@ -218,7 +218,7 @@ def test_every_table_can_be_saved_exactly(browser, read_page):
         i, j = (
             found.systems.index(rows[0][side].removeprefix("'")) for side in ("first", "second")
         )
-        assert float(rows[0]["p"]) == found.tests["t"].p_adjusted[i, j]
+        assert float(rows[0]["p"]) == found.tests["permutation"].p_adjusted[i, j]
 
 
 def test_found_segments_can_be_saved(browser, read_page):
