@@ -24,9 +24,7 @@ from steelyard.formats.cells import label
 from steelyard.formats.entities import EntityAnnotations
 from steelyard.formats.format import (
     FileFormat,
-    Foreign,
     ForeignFormat,
-    ForeignTable,
     Format,
     MarkedFormat,
     SetFormat,
@@ -117,7 +115,7 @@ class _Opened:
     Files of one foreign format, and files of one system each, are read together.
     """
 
-    form: TableFormat | Foreign
+    form: TableFormat | ForeignFormat
     table: RawTable
     columns: frozenset[str]  # of the file
     reading: Reading
@@ -144,7 +142,7 @@ def read_all(sources: Sequence[Any], reading: Reading | None = None) -> list[Rea
     for source, claims in zip(sources, claimed, strict=True):
         parts += _opened(source, reading if claims or not any(claimed) else plain)
     opened = [part for part in parts if isinstance(part, _Opened)]
-    ours = [part for part in opened if not isinstance(part.form, Foreign)]
+    ours = [part for part in opened if not isinstance(part.form, ForeignFormat)]
     role, stacked_files = _files_with_role(ours, reading)
     by_file = _by_file([part for part in ours if part not in stacked_files])
     families: set[str] = set()
@@ -152,7 +150,7 @@ def read_all(sources: Sequence[Any], reading: Reading | None = None) -> list[Rea
     for part in parts:
         if isinstance(part, Read):
             reads.append(part)
-        elif isinstance(part.form, Foreign) and part.form.name not in families:
+        elif isinstance(part.form, ForeignFormat) and part.form.name not in families:
             families.add(part.form.name)
             family = [other for other in opened if other.form.name == part.form.name]
             reads.append(_read_family(part.form, family, reading))
@@ -242,9 +240,7 @@ def _claims(source: Any, reading: Reading) -> bool:
     return not form.folder and not other and form.sees(view)
 
 
-def _unfolded(form: Foreign, view: FileView, reading: Reading) -> _Opened:
-    if not isinstance(form, ForeignFormat):
-        return _of_table(reading.table(view.path), form, reading)
+def _unfolded(form: ForeignFormat, view: FileView, reading: Reading) -> _Opened:
     table = reading.located(form.unfold(view))
     return _Opened(form, table, frozenset(table.columns), reading)
 
@@ -262,10 +258,6 @@ def _of_table(table: RawTable, form: Format | None, reading: Reading) -> _Opened
     """Name the columns of a table and decide what it is: another tool's, or one of ours."""
     narrowed = reading.narrow(table)
     claimed = registry.claimed_by(narrowed) if form is None else form
-    if isinstance(claimed, ForeignTable):
-        unfolded = reading.located(claimed.unfold(narrowed))
-        present = frozenset((*table.columns, *unfolded.columns))
-        return _Opened(claimed, unfolded, present, reading)
     roled = narrowed if form else reading.rated(narrowed)
     chosen = claimed if form or roled is narrowed else registry.claimed_by(roled)
     chosen = chosen or registry.refuse_table(roled)
@@ -299,7 +291,7 @@ def _read_table(part: _Opened) -> Read:
     return _finished(form.name, form, table, part.columns, paths, part.reading)
 
 
-def _read_family(form: Foreign, parts: Sequence[_Opened], reading: Reading) -> Read:
+def _read_family(form: ForeignFormat, parts: Sequence[_Opened], reading: Reading) -> Read:
     """Read what several files of a foreign format hold together."""
     before = stacked([part.table for part in parts])
     whole = form.settle(before)
