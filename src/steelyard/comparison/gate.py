@@ -33,6 +33,7 @@ from steelyard.core.rng import Rng
 from steelyard.core.table import Column, Table, plain
 from steelyard.core.text import listed, plural
 from steelyard.data.evalset import EvalSet, ScoreTable
+from steelyard.data.joining import check_units
 from steelyard.formats.load import Source, as_evalset, load
 from steelyard.formats.save import save
 from steelyard.stats.distributions import ndtri
@@ -271,6 +272,7 @@ def _two(
             raise UsageError(
                 f"the {role} has {plural(es.n_systems, 'system')}: expected one (systems=[NAME])"
             )
+    check_units(sets)
     names = tuple(es.systems[0] for es in sets)
     if names[0] == names[1]:
         names = ("baseline", "candidate")

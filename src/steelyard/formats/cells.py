@@ -118,11 +118,10 @@ def as_written(column: Cells, mark: str) -> Floats | None:
     if not texts or not all(isinstance(text, str) for text in texts):
         return None
     plain = {text: text for text in texts}
-    percent = {text: match[1] for text in texts if (match := _PERCENT.fullmatch(text))}
-    if len(percent) == len(texts):
-        plain = percent
+    if all(text.endswith("%") for text in texts):
+        plain = {text: str(without_percent(text)) for text in texts}
     written = _points(plain, mark)
-    if plain is not percent and all(written[text] == text for text in texts):
+    if all(written[text] == text for text in texts):
         return None
     numbers = {text: parse_number(number) for text, number in written.items()}
     if any(number is None or math.isnan(number) for number in numbers.values()):
@@ -146,6 +145,12 @@ def _points(texts: Mapping[str, str], mark: str) -> dict[str, str]:
         if fits:
             return {text: n.replace(".", "").replace(",", ".") for text, n in texts.items()}
     return dict(texts)
+
+
+def without_percent(cell: object) -> object:
+    """Give the number before a % as text, anything else as it is."""
+    match = _PERCENT.fullmatch(cell) if isinstance(cell, str) else None
+    return match[1] if match else cell
 
 
 def distinct(column: Cells) -> set[Any] | None:

@@ -794,7 +794,8 @@ def _is_mostly_numbers(column: Any) -> bool:
     if isinstance(column, np.ndarray) or cells.fast_numbers(column) is not None:
         return True
     filled = [c for c in column if not cells.is_gap(c.strip() if isinstance(c, str) else c)]
-    numbers = sum(type(cell) is int or cells.parse_number(cell) is not None for cell in filled)
+    plain = map(cells.without_percent, filled)  # with % in some cells only, it is refused
+    numbers = sum(type(cell) is int or cells.parse_number(cell) is not None for cell in plain)
     return 0 < numbers >= len(filled) - numbers
 
 

@@ -49,6 +49,7 @@ class RawTable:
     path_of: Callable[[int], Path] | None = field(repr=False, default=None)  # rows of several files
     needed: Mapping[str, str] = field(default_factory=dict)  # roles, and what to say without one
     metadata: frozenset[str] = frozenset()  # columns that describe items and are never scores
+    percents: frozenset[str] = frozenset()  # columns whose numbers have a % behind them in the file
 
     def __contains__(self, column: str) -> bool:
         return column in self.columns
@@ -160,9 +161,15 @@ class RawTable:
                 whole = isinstance(cell, int) and not isinstance(cell, bool)
                 what = "is beyond 2^53, so not exact" if whole else "is not a number"
                 what += hint if row == 0 else ""  # further down it is a slip among numbers
+                if isinstance(cell, str) and cell.endswith("%"):
+                    what = "is written with %, and other cells without: write all alike"
                 self.fail(f"{self.named(column)}: {brief(cell)} {what}{skip}", row)
             values[row] = number
         return values
+
+    def has_percents(self, column: str) -> bool:
+        """Tell whether the numbers of a column are written with % in the file."""
+        return self.given.get(column, column) in self.percents
 
     def where(self, column: str, value: str) -> RawTable:
         """Keep the rows whose cell is ``value``; the column, now the same in all, is dropped."""
@@ -211,6 +218,7 @@ def stacked(parts: Sequence[RawTable]) -> RawTable:
         path_of=lambda row: origin[row][0].path,
         needed={role: text for part in parts for role, text in part.needed.items()},
         metadata=frozenset(name for part in parts for name in part.metadata),
+        percents=frozenset(name for part in parts for name in part.percents),
     )
 
 

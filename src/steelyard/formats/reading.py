@@ -17,9 +17,10 @@ from steelyard.core.errors import UsageError
 from steelyard.core.provenance import InputFile
 from steelyard.core.text import listed, plural
 from steelyard.data.evalset import EvalSet
+from steelyard.data.joining import PERCENT
 from steelyard.data.judgements import Ratings
 from steelyard.formats import columns as roles
-from steelyard.formats import files, frames, registry, tables
+from steelyard.formats import files, frames, registry, reshape, tables
 from steelyard.formats.cells import label
 from steelyard.formats.entities import EntityAnnotations
 from steelyard.formats.format import (
@@ -141,6 +142,7 @@ def read_all(sources: Sequence[Any], reading: Reading | None = None) -> list[Rea
     parts: list[Read | _Opened] = []
     for source, claims in zip(sources, claimed, strict=True):
         parts += _opened(source, reading if claims or not any(claimed) else plain)
+    parts = _in_one_unit(parts)
     opened = [part for part in parts if isinstance(part, _Opened)]
     ours = [part for part in opened if not isinstance(part.form, ForeignFormat)]
     role, stacked_files = _files_with_role(ours, reading)
@@ -161,6 +163,27 @@ def read_all(sources: Sequence[Any], reading: Reading | None = None) -> list[Rea
     if by_file:
         reads.append(_read_by_file([part.table for part in by_file], reads, reading))
     return reads
+
+
+def _in_one_unit(parts: list[Read | _Opened]) -> list[Read | _Opened]:
+    """Read percentages as shares where another input has the same scores without %."""
+    at = [k for k, part in enumerate(parts) if isinstance(part, _Opened)]
+    tables = _alike([parts[k].table for k in at])  # type: ignore[union-attr]
+    for k, table in zip(at, tables, strict=True):
+        parts[k] = replace(parts[k], table=table)  # type: ignore[type-var]
+    return parts
+
+
+def _alike(tables: list[RawTable]) -> list[RawTable]:
+    """Give columns of one name the same unit: with % in one table and without in another, ask."""
+    for name in dict.fromkeys(n for table in tables for n in table.columns):
+        holders = [k for k, table in enumerate(tables) if name in table]
+        percent = [k for k in holders if tables[k].has_percents(name)]
+        plain = [tables[k] for k in holders if k not in percent]
+        if percent and plain:
+            for k in percent:
+                tables[k] = reshape.as_shares(tables[k], [name], [(t, name) for t in plain])
+    return tables
 
 
 def ask_for_raters(reads: Sequence[Read]) -> None:
@@ -222,7 +245,7 @@ def _of_folder(view: FileView, form: Format | None, reading: Reading) -> list[Re
         logs = logs or registry.runs(view.path, form)  # which says that there is nothing to read
         return [_unfolded(log_format, log, reading) for log_format, log in logs]
     parts = [reading.table(path) for path in paths]
-    whole = stacked(parts)
+    whole = stacked(_alike(parts))
     if len(parts) > 1 and not registry.are_parts(paths) and not roles.names_a_system(whole):
         return [_of_table(part, None, reading) for part in parts]
     return [_of_table(whole, None, reading)]
@@ -332,6 +355,9 @@ def _finished(
     folded = [pair for pair in before if pair[0] in _FILE_ROLES]  # which preparing takes out
     after = [pair for pair in roles.described(prepared, judged=judged) if pair not in folded]
     chosen = (*after[:2], *folded, *after[2:])
+    percents = [name for name in prepared.columns if prepared.has_percents(name)]
+    if percents and isinstance(value, EvalSet):
+        chosen += ((PERCENT, tuple(value.scores if form is WIDE else percents)),)
     inputs = tuple(InputFile(str(p), name, files.sha256(p), chosen) for p in paths)
     if isinstance(value, EvalSet):
         value = replace(value, notes=(*value.notes, *prepared.notes), inputs=inputs or value.inputs)

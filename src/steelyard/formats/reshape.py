@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import re
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from contextvars import ContextVar
 from dataclasses import replace
@@ -141,6 +141,25 @@ def _means(values: Floats, group: NDArray[np.int64], n: int) -> Floats:
     total = np.bincount(group[filled], values[filled], minlength=n)
     count = np.bincount(group[filled], minlength=n)
     return np.where(count > 0, total / np.maximum(count, 1), np.nan)
+
+
+def as_shares(
+    table: RawTable, percents: Sequence[str], plain: Sequence[tuple[RawTable, str]]
+) -> RawTable:
+    """Read columns with % as shares, where others hold the same scores as numbers from 0 to 1."""
+    for name in percents:
+        values = table.numbers(name)
+        numbers = [other.numbers(column) for other, column in plain]
+        are_shares = all((np.isnan(n) | ((n >= 0) & (n <= 1))).all() for n in numbers)
+        if not are_shares or not np.nanmax(values) > 1:
+            other, column = plain[0]
+            table.fail(
+                f"{table.named(name)} is written with %, and {other.named(column)} of "
+                f"{other.place} without: write both alike"
+            )
+        note = f"{table.named(name)} is read as shares (40% is 0.4), like the other scores"
+        table = replace(table, columns={**table.columns, name: values / 100}).noted(note)
+    return replace(table, percents=table.percents - {table.given.get(n, n) for n in percents})
 
 
 def spread(table: RawTable, name: str, value: str, *, repeated: bool = False) -> RawTable:

@@ -241,6 +241,9 @@ def _wide_systems(table: RawTable) -> list[str]:
 def _prepared_wide(table: RawTable) -> RawTable:
     """Name segments by their documents, and leave out a last row that is the mean of all."""
     systems = [name for name in _wide_systems(table) if not roles.is_text(name)]
+    percent = [name for name in systems if table.has_percents(name)]
+    plain = [(table, name) for name in systems if name not in percent]
+    table = reshape.as_shares(table, percent, plain) if percent and plain else table
     table = reshape.within_documents(reshape.within_tasks(table))
     return roles.without_mean_row(table, systems)
 

@@ -191,7 +191,11 @@ def _with_numbers(table: RawTable, is_text: Callable[[str], bool], usual: str | 
                 f"{cell.replace(',', '.')}; write it without the comma, or with a decimal point"
             )
         columns[name] = column if numbers is None else numbers
-    return replace(table, columns=columns)
+    percents = {
+        name for name, column in table.columns.items()
+        if columns[name] is not column and any("%" in cell for cell in column)
+    }  # fmt: skip
+    return replace(table, columns=columns, percents=frozenset(percents))
 
 
 # Where the table is: below titles, beside empty columns.
