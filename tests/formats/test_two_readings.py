@@ -32,9 +32,9 @@ def test_percent_in_one_file_is_not_compared_with_plain_numbers(tmp_path: Path) 
     old = file(tmp_path, "old.csv", "id,score", *((k, 0.6) for k in range(9)))
     new = file(tmp_path, "new.csv", "id,score", *((k, "40%") for k in range(9)))
     high = file(tmp_path, "high.csv", "id,score", *((k, 60 + k) for k in range(9)))
-    with pytest.raises(SteelyardError, match="% in .*new.csv and without in .*old.csv"):
+    with pytest.raises(SteelyardError, match=r"% in .*new.csv and without in .*old.csv"):
         sy.gate(old, new)
-    with pytest.raises(SteelyardError, match="written with %"):
+    with pytest.raises(SteelyardError, match=r"written with %"):
         sy.load(high, new)
     assert run(["gate", str(old), str(new)]) == 2
     assert means(old, new) == pytest.approx({"old": 0.6, "new": 0.4})
@@ -45,7 +45,28 @@ def test_percent_in_one_file_is_not_compared_with_plain_numbers(tmp_path: Path) 
 def test_percent_in_some_columns_and_in_some_cells(tmp_path: Path) -> None:
     wide = file(tmp_path, "x.csv", "id,base,tuned", "a,40%,0.5", "b,50%,0.75")
     assert means(wide) == pytest.approx({"base": 0.45, "tuned": 0.625})
-    with pytest.raises(SteelyardError, match="'base' is written with %"):
+    with pytest.raises(SteelyardError, match=r"'base' is written with %"):
         sy.load(file(tmp_path, "y.csv", "id,base,tuned", "a,40%,5", "b,50%,7"))
-    with pytest.raises(SteelyardError, match="40%.*other cells without"):
+    with pytest.raises(SteelyardError, match=r"40%.*other cells without"):
         sy.load(file(tmp_path, "z.csv", "model,id,acc,f1", "a,1,40%,1", "a,2,0.4,1", "b,1,1,1"))
+
+
+# Several scores in one column.
+
+
+@pytest.mark.parametrize("names", ["metric", "criterion", "Dimension", "score_name"])
+@pytest.mark.parametrize("value", ["score", "value"])
+def test_a_column_that_names_scores(names: str, value: str, tmp_path: Path) -> None:
+    rows = [(s, k, f"s{i}", 10 * i + j + k / 4) for i in (0, 1) for j, s in enumerate("AB")
+            for k in range(6)]  # fmt: skip
+    path = file(tmp_path, "x.csv", f"system,segment,{names},{value}", *rows)
+    es = sy.load(path)
+    assert list(es.scores) == ["s0", "s1"]
+    assert means(path, score="s1") == {"A": 10.625, "B": 11.625}
+    assert run(["compare", str(path), "--score", "s1"]) == 0
+    whole = file(tmp_path, "y.csv", f"model,{names},{value}", "a,f,1", "a,g,2", "b,f,3", "b,g,4")
+    assert means(whole, score="g") == {"a": 2, "b": 4}
+    files = [file(tmp_path, f"{s}.csv", f"id,{names},{value}", *(r[1:] for r in rows if r[0] == s))
+             for s in "AB"]  # fmt: skip
+    assert means(*files, score="s0") == {"A": 0.625, "B": 1.625}
+    assert run(["compare", str(files[0])]) == 2

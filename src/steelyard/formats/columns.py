@@ -99,6 +99,9 @@ _MEASURES = frozenset(
     variance sum total average avg
     """.split()  # noqa: SIM905 - a list of words
 )
+#: Names of columns that say which score a row holds.
+_SCORE_NAMES = ("metric", "metric_name", "measure", "score_name", "score_type", "criterion",
+                "dimension")  # fmt: skip
 _SUMMARY = re.compile(
     r"((macro|micro|weighted|grand|overall|column)[ -]?)?(average|avg\.?|mean|total|overall|sum)"
     r"( score)?:?"
@@ -209,6 +212,11 @@ def _is_measure(name: str) -> bool:
         not _MEASURES.isdisjoint((parts[0], parts[-1], "_".join(parts)))
         or (len(parts) > 1 and parts[0] in ("is", "human", "judge") and len(parts) < 4)
     )
+
+
+def names_scores(table: RawTable, name: str) -> bool:
+    """Tell whether a column says by words which score a row holds."""
+    return key(name) in _SCORE_NAMES and _is_words(table, name)
 
 
 def are_measures(names: Sequence[str]) -> bool:
@@ -585,7 +593,13 @@ def _system_by_values(table: RawTable) -> str | None:
     scores = measured(table)
     if not scores or (len(scores) > 1 and not are_measures(scores)):
         return None
-    describe = {*_OF_SCORES, *(n for names in ALSO.values() for n in names), "language", "split"}
+    describe = {
+        *_OF_SCORES,
+        *_SCORE_NAMES,
+        *(n for names in ALSO.values() for n in names),
+        "language",
+        "split",
+    }
     crossed: dict[str, int] = {}  # how many names a column has
     for name in table.columns:
         if name in scores or says_id(name) or is_text_anywhere(name) or key(name) in describe:
@@ -659,13 +673,15 @@ def _with_segment_by_values(table: RawTable, kept: Collection[str]) -> RawTable:
         return table
     others = (*SYSTEM, *kept, *OUTPUT, *EPOCH, *DOCUMENT, *LANGUAGES)
     epochs = [name for name in EPOCH if name in table]
+    scores = [name for name in table.columns if names_scores(table, name)]
+    others += (*scores, "score", "value") if scores else ()
     for name in table.columns:
         if name in others or _is_object(table, name):
             continue
         if not (_is_words(table, name) or is_whole(table, name)):
             continue
         several = _n_distinct(table, SYSTEM[0], name) > _n_distinct(table, name) > 1
-        if several and _n_distinct(table, SYSTEM[0], name, *epochs) == table.n_rows:
+        if several and _n_distinct(table, SYSTEM[0], name, *epochs, *scores) == table.n_rows:
             return _taken(table, name, SEGMENT[0])
     return table
 

@@ -286,7 +286,7 @@ def _of_table(table: RawTable, form: Format | None, reading: Reading) -> _Opened
     chosen = chosen or registry.refuse_table(roled)
     assert isinstance(chosen, TableFormat)
     if chosen.of_scores:
-        settled = roles.settled(narrowed, reading.named)
+        settled = reshape.by_score(roles.settled(narrowed, reading.named))
         again = form or registry.claimed_by(settled) or registry.refuse_table(settled)
         if isinstance(again, TableFormat) and again.of_scores:
             chosen, roled = again, settled  # raw judgements go by our names only
@@ -449,7 +449,11 @@ def _by_file(parts: Sequence[_Opened]) -> list[_Opened]:
 
     def measures(part: _Opened) -> bool:
         names = roles.measured(part.table)
-        return roles.are_measures(names) or not part.reading.named.scores.isdisjoint(names)
+        return (
+            bool(part.table.facts)
+            or roles.are_measures(names)
+            or not part.reading.named.scores.isdisjoint(names)
+        )
 
     return [part for part in single if measures(part)]
 

@@ -21,8 +21,16 @@ from steelyard.core.text import listed, plural
 from steelyard.data.judgements import Floats
 from steelyard.formats import columns as roles
 from steelyard.formats.cells import Cells
-from steelyard.formats.columns import DOMAIN, SYSTEM, segment_column
-from steelyard.formats.rawtable import RawTable, one_of
+from steelyard.formats.columns import (
+    DOCUMENT,
+    DOMAIN,
+    EPOCH,
+    SEGMENT,
+    SYSTEM,
+    TASK,
+    segment_column,
+)
+from steelyard.formats.rawtable import RawTable, Stated, one_of
 
 
 class RunRows(NamedTuple):
@@ -162,6 +170,18 @@ def as_shares(
     return replace(table, percents=table.percents - {table.given.get(n, n) for n in percents})
 
 
+def by_score(table: RawTable) -> RawTable:
+    """Give scores their own columns where one names the score and one holds all their values."""
+    names = [name for name in table.columns if roles.names_scores(table, name)]
+    if len(names) != 1 or roles.measured(table) not in ([value] for value in ("score", "value")):
+        return table
+    (value,) = roles.measured(table)
+    spread_out = spread(table, names[0], value)
+    scores = [name for name in spread_out.columns if name not in table]
+    spread_out = replace(spread_out, facts=dict.fromkeys(scores, Stated()))
+    return spread_out.noted(f"scores are named by column '{names[0]}': {listed(scores, 8)}")
+
+
 def spread(table: RawTable, name: str, value: str, *, repeated: bool = False) -> RawTable:
     """Give every name in a column a column for the scores in another: one row per item.
 
@@ -175,23 +195,23 @@ def spread(table: RawTable, name: str, value: str, *, repeated: bool = False) ->
     for row, score in enumerate(names):
         if roles.is_text(score):
             table.fail(f"a score named '{score}' can't be told from the column of that name", row)
-    segment = segment_column(table)
-    items = [""] * n if segment is None else table.labels(segment)
-    first: dict[tuple[str, str, int], int] = {}
-    counts: Counter[tuple[str, str, str]] = Counter()
-    cells: dict[str, dict[tuple[str, str, int], Any]] = {score: {} for score in names}
-    for row, key in enumerate(zip(table.labels(SYSTEM[0]), items, names, strict=True)):
+    by = [n for n in (*SYSTEM, *SEGMENT, *DOCUMENT, *TASK, *EPOCH) if n in table]
+    items = list(zip(*map(table.labels, by), strict=True)) or [()] * n
+    first: dict[tuple[tuple[str, ...], int], int] = {}
+    counts: Counter[tuple[tuple[str, ...], str]] = Counter()
+    cells: dict[str, dict[tuple[tuple[str, ...], int], Any]] = {score: {} for score in names}
+    for row, key in enumerate(zip(items, names, strict=True)):
         counts[key] += 1
         if counts[key] > 1 and not repeated:
-            of = f" and segment '{key[1]}'" if segment is not None else ""
-            table.fail(f"{key[2]} of system '{key[0]}'{of} is given twice", row)
-        item = (key[0], key[1], counts[key])
+            of = " and ".join(f"{n} '{label}'" for n, label in zip(by, key[0], strict=True))
+            table.fail(f"{key[1]} of {of} is given twice", row)
+        item = (key[0], counts[key])
         first.setdefault(item, row)
-        cells[key[2]][item] = table.columns[value][row]
+        cells[key[1]][item] = table.columns[value][row]
     kept = table.take(list(first.values())).without([name, value])
     columns: dict[str, Any] = dict(kept.columns)
-    if any(epoch > 1 for _, _, epoch in first):
-        columns[roles.EPOCH[0]] = [epoch for _, _, epoch in first]
+    if any(epoch > 1 for _, epoch in first):
+        columns[EPOCH[0]] = [epoch for _, epoch in first]
     columns |= {score: [held.get(item) for item in first] for score, held in cells.items()}
     facts = dict.fromkeys(cells, table.facts[value]) if value in table.facts else {}
     return replace(kept, columns=columns, facts=facts | dict(table.facts))
