@@ -70,3 +70,63 @@ def test_a_column_that_names_scores(names: str, value: str, tmp_path: Path) -> N
              for s in "AB"]  # fmt: skip
     assert means(*files, score="s0") == {"A": 0.625, "B": 1.625}
     assert run(["compare", str(files[0])]) == 2
+
+
+# Columns and rows that sum up others.
+
+
+def test_errors_and_counts_are_no_scores(tmp_path: Path) -> None:
+    board = file(tmp_path, "b.csv", "model,MMLU,MMLU_std,GSM8K,GSM8K (n)", "a,80,0.1,60,9",
+                 "b,70,9,62,9")  # fmt: skip
+    es = sy.load(board)
+    assert list(es.scores) == ["GSM8K", "MMLU"]
+    assert any("MMLU_std" in note for note in es.notes)
+    assert run(["compare", str(board), "--score", "MMLU"]) == 0
+    assert sy.load(board, lower_is_better=["MMLU_std"]).scores.keys() >= {"MMLU_std"}
+    items = file(tmp_path, "l.csv", "system,segment,x,x_stderr,n", "a,1,2,3,4", "b,1,5,6,7")
+    assert list(sy.load(items).scores) == ["x"]
+    wide = file(tmp_path, "w.csv", "id,m,n,o", "a,1,2,3", "b,3,2,1")
+    assert sy.load(wide).systems == ("m", "n", "o")
+    described = file(tmp_path, "d.csv", "model,count,mean,std,min,50%,max", "a,9,5,1,1,5,7",
+                     "b,9,6,1,1,5,8")  # fmt: skip
+    assert list(sy.load(described).scores) == ["mean"]
+
+
+@pytest.mark.parametrize("words", [("mean", "std"), ("Median",), ("MIN", "max", "count"), ("all",)])
+def test_rows_of_summaries_below(words: tuple[str, ...], tmp_path: Path) -> None:
+    rows = [(f"q{k}", k, 2 * k) for k in range(6)]
+    wide = file(tmp_path, "w.csv", "id,base,tuned", *rows, *((word, 99, 9) for word in words))
+    assert means(wide) == {"base": 2.5, "tuned": 5}
+    named = file(tmp_path, "n.csv", "id,base,tuned", "red,1,2", "blue,3,4",
+                 *((word, 99, 9) for word in words))  # fmt: skip
+    assert means(named) == {"base": 2, "tuned": 3}
+    long = file(
+        tmp_path, "l.csv", "model,id,x", *((s, k, 2) for s in "ab" for k in (*range(6), *words))
+    )
+    es = sy.load(long)
+    assert es.n_segments == 6
+    assert any("left out" in note for note in es.notes)
+
+
+def test_columns_beside_systems_that_describe_items(tmp_path: Path) -> None:
+    for name in ("prompt_length", "difficulty", "base_conf", "diff", "n_tokens", "Latency"):
+        wide = file(tmp_path, "w.csv", f"id,{name},base,tuned",
+                    *((f"q{k}", 90 + k % 4, k, 2 * k) for k in range(6)))  # fmt: skip
+        assert means(wide) == {"base": 2.5, "tuned": 5}
+        assert any(name in note for note in sy.load(wide).notes)
+        kept = means(wide, systems=["base", "tuned", name])
+        assert kept == {"base": 2.5, "tuned": 5, name: pytest.approx(547 / 6)}
+        assert means(wide, ignore=[name]) == {"base": 2.5, "tuned": 5}
+    one = file(tmp_path, "o.csv", "id,prompt_length,base", "a,100,1", "b,200,2")
+    with pytest.raises(SteelyardError, match=r"'prompt_length' beside 'base'.*decides"):
+        sy.load(one)
+
+
+def test_systems_with_a_measure_behind_each(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    path = str(file(tmp_path, "x.csv", "id,base_acc,base_latency,tuned_acc,tuned_latency",
+                    *((k, k % 2, 9, 1, 8) for k in range(6))))  # fmt: skip
+    assert run(["compare", path]) == 2
+    assert "--systems base_acc,tuned_acc" in capsys.readouterr().err
+    assert run(["compare", path, "--systems", "base_acc,tuned_acc"]) == 0

@@ -21,7 +21,7 @@ from steelyard.stats.permutation.corpus import CorpusStatistics
 PERCENT = "percent"  # the role of scores that a file has with a % behind each number
 
 
-def check_units(sets: Sequence[EvalSet]) -> None:
+def in_one_unit(sets: Sequence[EvalSet]) -> Sequence[EvalSet]:
     """Refuse a score that one set has in per cent and another without."""
     for name in dict.fromkeys(name for es in sets for name in es.scores):
         holders = [es for es in sets if name in es.scores]
@@ -30,6 +30,7 @@ def check_units(sets: Sequence[EvalSet]) -> None:
             other = next(_origin(es) for es in holders if es not in percent)
             where = f"in {_origin(percent[0])} and without in {other}"
             raise UsageError(f"'{name}' is written with % {where}: write both alike")
+    return sets
 
 
 def _units(es: EvalSet) -> list[tuple[str, str]]:
@@ -44,7 +45,7 @@ def join(sets: Sequence[EvalSet]) -> EvalSet:
     reference has the reference as its output.
     """
     joined = sets[0]
-    check_units(sets)
+    in_one_unit(sets)
     if len(sets) > 1:
         _check_overlap([(es, es.systems) for es in sets], "system")
         _check_overlap([(es, es.segments.ids) for es in sets], "segment")

@@ -86,6 +86,14 @@ _SELDOM = frozenset(
     ("gold", "truth", "expected", "answer", "difficulty", "stdev", "stderr", "temperature",
      "timestamp", "year", "params", "weight", "fold", "age")
 )  # fmt: skip
+#: Last words of names of what describes an item beside the scores of systems.
+_FACTS = frozenset(
+    """
+    length len chars words tokens count conf confidence diff difference delta difficulty latency
+    cost price seconds duration runtime answer gold expected truth temperature timestamp year
+    weight fold age level
+    """.split()  # noqa: SIM905 - a list of words
+)
 #: Words of names that say what is measured, so that the column is no system.
 _MEASURES = frozenset(
     """
@@ -99,13 +107,21 @@ _MEASURES = frozenset(
     variance sum total average avg
     """.split()  # noqa: SIM905 - a list of words
 )
+#: Names of columns of errors and counts, behind what they are of.
+_SPREAD = re.compile(
+    r"(.*?)[ _.(-]*(?<![a-z0-9])(std|stdev|stddev|std_?dev|std_?err|stderr|sem|se|var|variance|"
+    r"ci|ci_?95|ci_?low|ci_?high|ci_?lower|ci_?upper|lower|upper|±|\+/-|count|n)\)?",
+    re.IGNORECASE,
+)
+_IN_SUMMARY = re.compile(r"count|std|min|max|median|[0-9.]+%", re.IGNORECASE)
 #: Names of columns that say which score a row holds.
 _SCORE_NAMES = ("metric", "metric_name", "measure", "score_name", "score_type", "criterion",
                 "dimension")  # fmt: skip
 _SUMMARY = re.compile(
     r"((macro|micro|weighted|grand|overall|column)[ -]?)?(average|avg\.?|mean|total|overall|sum)"
-    r"( score)?:?"
+    r"( score)?:?|std\.?|stdev|stddev|std\.?[ _-]?dev\.?|median|ø"
 )
+_SUMMARY_OF_ITEMS = ("all", "count", "max", "min")  # which systems may be called
 
 #: What ``columns={role: name}`` may name, with the names that a column of the role has else.
 ASSIGNED: dict[str, tuple[str, ...]] = {
@@ -223,6 +239,12 @@ def are_measures(names: Sequence[str]) -> bool:
     """Tell whether most names are of measures, and none is that of a column of ours."""
     measures = sum(_is_measure(name) for name in names)
     return 2 * measures >= len(names) > 0 and not any(has_role(name) for name in names)
+
+
+def of_one_measure(names: Sequence[str]) -> list[str]:
+    """Give the names that end like the first, as base_acc and tuned_acc, or the first two."""
+    alike = [name for name in names if words(name)[-1:] == words(names[0])[-1:]]
+    return alike if len(alike) > 1 else list(names[:2])
 
 
 def is_text(name: str) -> bool:
@@ -513,7 +535,30 @@ def settled(table: RawTable, named: Named) -> RawTable:
         table = _with_segment_by_values(table, named.scores)
     else:
         table = _with_numbers_as_systems(table, named.systems or ())
-    return without_summaries(table)
+    return without_summaries(_without_spreads(table, named))
+
+
+def _without_spreads(table: RawTable, named: Named) -> RawTable:
+    """Leave out columns of errors and counts: by their name beside others, or of a summary."""
+    kept = named.scores | (named.systems or frozenset())
+    names = [name for name in measured(table) if name not in kept]
+    stems = {"_".join(words(name)) for name in names}
+    summary = {key(name) for name in names} >= {"mean", "std"}  # as pandas describes columns
+    left = []
+    for name in names:
+        spread = _SPREAD.fullmatch(name.strip())
+        if spread and spread[1]:
+            goes = not stems.isdisjoint(_stems(spread[1]))
+        else:
+            plain = SYSTEM[0] in table or words(name) != ["n"]  # a system may be called so
+            goes = bool(spread and plain) or (summary and bool(_IN_SUMMARY.fullmatch(name)))
+        left += [name] if goes else []
+    return unused(table, left) if len(left) < len(names) else table
+
+
+def _stems(name: str) -> tuple[str, ...]:
+    stem = "_".join(words(name))
+    return stem, f"{stem}_mean", f"{stem}_avg", f"{stem}_score"
 
 
 def _without_guards(table: RawTable) -> RawTable:
@@ -708,7 +753,8 @@ def without_summaries(table: RawTable) -> RawTable:
     left: set[int] = set()
     for name in (*SYSTEM, *SEGMENT, *DOCUMENT, *TASK):
         column = table.columns.get(name, ())
-        summaries = {cell for cell in cells.distinct(column) or () if _is_summary(cell)}
+        more = () if name in SYSTEM else _SUMMARY_OF_ITEMS
+        summaries = {cell for cell in cells.distinct(column) or () if _is_summary(cell, more)}
         rows = {row for row, cell in enumerate(column) if cell in summaries} if summaries else set()
         others = [cell for cell in column if cell not in summaries] if rows else []
         numbered = name in SEGMENT and all(re.search("[0-9]", str(cell)) for cell in others)
@@ -725,10 +771,11 @@ def without_summaries(table: RawTable) -> RawTable:
     return rest.noted(f"{what} of averages or totals left out (line {lines})")
 
 
-def _is_summary(cell: Any) -> bool:
+def _is_summary(cell: Any, more: Sequence[str]) -> bool:
     if not isinstance(cell, str) or cell[:1].isdigit():
         return False
-    return _SUMMARY.fullmatch(cell.strip().casefold()) is not None
+    text = cell.strip().casefold()
+    return text in more or _SUMMARY.fullmatch(text) is not None
 
 
 def without_mean_row(table: RawTable, names: Sequence[str]) -> RawTable:
@@ -871,6 +918,28 @@ def _refuse_running_ids(table: RawTable) -> None:
         )
 
 
+def _with_facts(
+    table: RawTable, names: Sequence[str], kept: Collection[str]
+) -> tuple[RawTable, list[str]]:
+    """Take columns for facts about items, beside systems, that are called so; and give the rest."""
+    facts = [name for name in names if name not in kept and (words(name) or [""])[-1] in _FACTS]
+    rest = [name for name in names if name not in facts]
+    plain = [name for name in rest if not _is_measure(name)]
+    if not facts or not plain:
+        return table, list(names)
+    if len(plain) == 1:
+        table.fail(
+            f"column '{facts[0]}' beside '{plain[0]}' may be a fact about items or a system: "
+            f'{cells.skipping(facts[0])}, or systems=["{plain[0]}", "{facts[0]}"] decides'
+        )
+    notes = [
+        f"column '{name}' describes items, and is no system "
+        f'(systems=["{name}", ...] takes it for one)'
+        for name in facts
+    ]
+    return replace(table, metadata=table.metadata | set(facts)).noted(*notes), rest
+
+
 def _doubted(table: RawTable, kept: Collection[str]) -> RawTable:
     """Doubt a wide table: a single row, a column that counts its rows, scores of several kinds."""
     names, has_segments = score_names(table), segment_column(table) is not None
@@ -880,6 +949,7 @@ def _doubted(table: RawTable, kept: Collection[str]) -> RawTable:
             "anything: expected a column 'segment' and one per system, or 'system' and one per "
             "score"
         )
+    table, names = _with_facts(table, names, kept)
     odd = {
         name: "is taken for a system"
         for name in names

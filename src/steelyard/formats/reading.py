@@ -167,11 +167,13 @@ def read_all(sources: Sequence[Any], reading: Reading | None = None) -> list[Rea
 
 def _in_one_unit(parts: list[Read | _Opened]) -> list[Read | _Opened]:
     """Read percentages as shares where another input has the same scores without %."""
-    at = [k for k, part in enumerate(parts) if isinstance(part, _Opened)]
-    tables = _alike([parts[k].table for k in at])  # type: ignore[union-attr]
-    for k, table in zip(at, tables, strict=True):
-        parts[k] = replace(parts[k], table=table)  # type: ignore[type-var]
-    return parts
+    opened = {k: part for k, part in enumerate(parts) if isinstance(part, _Opened)}
+    tables = _alike([part.table for part in opened.values()])
+    alike = {
+        k: replace(part, table=table)
+        for (k, part), table in zip(opened.items(), tables, strict=True)
+    }
+    return [alike.get(k, part) for k, part in enumerate(parts)]
 
 
 def _alike(tables: list[RawTable]) -> list[RawTable]:
