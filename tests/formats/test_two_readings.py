@@ -130,3 +130,38 @@ def test_systems_with_a_measure_behind_each(
     assert run(["compare", path]) == 2
     assert "--systems base_acc,tuned_acc" in capsys.readouterr().err
     assert run(["compare", path, "--systems", "base_acc,tuned_acc"]) == 0
+
+
+# Points and commas.
+
+
+@pytest.mark.parametrize("sep", [";", "\t"])
+@pytest.mark.parametrize("n", [24, 9000])
+def test_points_before_three_digits(sep: str, n: int, tmp_path: Path) -> None:
+    def read(*cells: str, beside: str = "1") -> dict[str, float]:
+        rows = [(s, k, cells[k % len(cells)], beside) for s in ("gpt-4.1", "b") for k in range(n)]
+        path = file(tmp_path, "x.csv", sep.join(("model", "item", "tokens", "y")), *rows, sep=sep)
+        return means(path, score="tokens")
+
+    for beside in ("1", "2.5k"):
+        with pytest.raises(SteelyardError, match=r"'1\.250' may be 1250 or 1\.250"):
+            read("990", "1.250", beside=beside)
+    assert read("990", "1.250", beside="0.5")["b"] == pytest.approx(495.625)
+    assert read("990", "1.250", beside="0,5")["b"] == 1120
+    assert read("1.250", "2.500")["b"] == pytest.approx(1.875)
+    assert read("990", "1.250", "1.5")["b"] == pytest.approx((990 + 2.75) / 3)
+
+
+def test_a_comma_before_three_digits_in_quotes(tmp_path: Path) -> None:
+    rows = [(s, k, f'"1,{k}50"') for s in "ab" for k in range(1, 6)]
+    with pytest.raises(SteelyardError, match=r"'1,150' may be 1150 or 1\.150"):
+        sy.load(file(tmp_path, "x.csv", "model,id,score", *rows))
+    decided = [(*row, 0.5) for row in rows]
+    path = file(tmp_path, "y.csv", "model,id,score,f1", *decided)
+    assert means(path, score="score") == {"a": 1350, "b": 1350}
+
+
+def test_signs_and_blanks_of_typesetters(tmp_path: Path) -> None:
+    rows = [(s, k, "\u22121.5", "12\u202f345", "40\u00a0%") for s in "ab" for k in range(4)]
+    path = file(tmp_path, "x.csv", "model,id,x,tokens,acc", *rows)
+    assert [means(path, score=s)["a"] for s in ("x", "tokens", "acc")] == [-1.5, 12345, 40]

@@ -33,7 +33,8 @@ _NAN = float("nan")
 #: Words that people write for right and wrong.
 _TRUTHS = (("true", "false"), ("yes", "no"), ("pass", "fail"), ("passed", "failed"),
            ("correct", "incorrect"), ("right", "wrong"))  # fmt: skip
-_PERCENT = re.compile(r"(.*?)[ \u00a0]?%")
+_PERCENT = re.compile(r"(.*?) ?%")
+_PLAIN = str.maketrans({"\u2212": "-", "\u00a0": "", "\u202f": "", "\u2009": ""})
 _SIGN = r"[ \t]*[+-]?"
 _GROUPED = re.compile(_SIGN + r"[1-9][0-9]{0,2}(,[0-9]{3})+(\.[0-9]+)?[ \t]*")
 _GROUPED_BY_POINTS = re.compile(_SIGN + r"[1-9][0-9]{0,2}(\.[0-9]{3})+[ \t]*")
@@ -96,17 +97,17 @@ class Ambiguous(Exception):  # noqa: N818 - a question, not a failure
 
 def decimal_mark(columns: Iterable[Cells]) -> str:
     """Tell which mark stands before decimals in a file: ``,``, ``.``, both ``?``, or blank."""
-    comma = point = grouped = False
+    comma = point = False
     for column in columns:
         texts = distinct(column) or ()
-        for text in (text.rstrip("% \u00a0") for text in texts if isinstance(text, str)):
+        for text in (
+            text.translate(_PLAIN).rstrip("% ") for text in texts if isinstance(text, str)
+        ):
             comma |= bool(_COMMA.fullmatch(text)) and not _GROUPED.fullmatch(text)
-            if _POINT.fullmatch(text):
-                is_grouped = bool(_GROUPED_BY_POINTS.fullmatch(text))
-                grouped, point = grouped or is_grouped, point or not is_grouped
+            point |= bool(_POINT.fullmatch(text)) and not _GROUPED_BY_POINTS.fullmatch(text)
     if comma:
         return "?" if point else ","
-    return "." if point or grouped else ""
+    return "." if point else ""
 
 
 def as_written(column: Cells, mark: str) -> Floats | None:
@@ -117,9 +118,9 @@ def as_written(column: Cells, mark: str) -> Floats | None:
     texts = {cell for cell in distinct(column) or () if not is_gap(cell)}
     if not texts or not all(isinstance(text, str) for text in texts):
         return None
-    plain = {text: text for text in texts}
+    plain = {text: text.translate(_PLAIN) for text in texts}
     if all(text.endswith("%") for text in texts):
-        plain = {text: str(without_percent(text)) for text in texts}
+        plain = {text: str(without_percent(cell)) for text, cell in plain.items()}
     written = _points(plain, mark)
     if all(written[text] == text for text in texts):
         return None
@@ -134,8 +135,14 @@ def _points(texts: Mapping[str, str], mark: str) -> dict[str, str]:
     written = texts.values()
     commas = [text for text in written if "," in text]
     points = [text for text in written if "." in text and "," not in text]
+    if points and not mark and not commas and len(points) < len(texts):
+        grouped = [text for text in points if _GROUPED_BY_POINTS.fullmatch(text)]
+        plain = (text for text in written if "." not in text)
+        if grouped == points and all(map(str.isdigit, map(str.strip, plain))):
+            raise Ambiguous(min(points))  # 990 beside 1.000
     if commas and mark != "," and all(_GROUPED.fullmatch(text) for text in commas):
-        if mark in ("", "?") and not any("." in text for text in commas):
+        decided = any("." in text or text.count(",") > 1 for text in commas)
+        if mark in ("", "?") and not decided:
             raise Ambiguous(min(commas))
         return {text: number.replace(",", "") for text, number in texts.items()}
     if commas or mark == ",":

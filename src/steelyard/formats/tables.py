@@ -43,6 +43,13 @@ _LOOK = 30  # lines that show what separates cells
 #: Keys of ours that hold lists or objects.
 NESTED = frozenset(("out", "refs", "errors", "entities", "annotated_sentence", "mentions"))
 _DEEPEST = 6  # objects in objects whose values become columns
+#: Per cent, commas in numbers, a long minus, and blanks that no line breaks at.
+_LOCAL = re.compile("[0-9] ?%|[0-9],[0-9]|[0-9][\u00a0\u202f\u2009]|\u2212[0-9.]")
+_BEFORE, _BEHIND = r'(?:^|(?<=[;\t|"]))[ +-]?', r'(?=[;\t|"\r]|$)'
+_GROUPS = re.compile(rf"{_BEFORE}[1-9][0-9]{{0,2}}\.[0-9]{{3}}{_BEHIND}", re.MULTILINE)
+_DECIMALS = re.compile(
+    rf"{_BEFORE}(0?\.[0-9]+|[0-9]+\.([0-9]{{1,2}}|[0-9]{{4,}})){_BEHIND}", re.MULTILINE
+)
 _INDEX = "Unnamed: 0"  # what pandas calls the numbers of rows that it wrote without a name
 Record = tuple[int, Sequence[Any]]  # the line of a row, and its cells
 
@@ -161,15 +168,19 @@ def _read_delimited(
     if delimiter == "\t" and ragged:
         # Tab-separated texts often hold quotes that are just characters.
         records = list(csv_records(text, delimiter, quoted=False))
-    usual = "." if delimiter == "," else ""
-    local = re.search("[0-9] ?%|[0-9],[0-9]", text) is not None
-    return _with_numbers(_laid_out(path, records), is_text, usual if local else None)
+    local = _LOCAL.search(text) or (delimiter != "," and _may_be_grouped(text))
+    return _with_numbers(_laid_out(path, records), is_text, local=bool(local))
 
 
-def _with_numbers(table: RawTable, is_text: Callable[[str], bool], usual: str | None) -> RawTable:
+def _may_be_grouped(text: str) -> bool:
+    """Tell whether points may group digits: some stand before three, none before more or less."""
+    return bool(_GROUPS.search(text)) and not _DECIMALS.search(text)
+
+
+def _with_numbers(table: RawTable, is_text: Callable[[str], bool], *, local: bool) -> RawTable:
     """Convert columns that hold numbers alone, once; digits behind a zero are a name.
 
-    Percentages, decimal commas and grouped digits are read if there is a ``usual`` decimal mark.
+    Percentages, decimal commas and grouped digits are read where there are ``local`` numbers.
     """
     columns: dict[str, Cells] = dict(table.columns)
     for name, column in table.columns.items():
@@ -178,19 +189,19 @@ def _with_numbers(table: RawTable, is_text: Callable[[str], bool], usual: str | 
         numbers = cells.numbers_of(column)
         if numbers is not None and not np.isnan(numbers).all():
             columns[name] = numbers
-    mark = usual if usual is None else cells.decimal_mark(columns.values()) or usual
-    for name, column in list(columns.items()):
-        if mark is None or is_text(name):
-            continue
+    read = [name for name in columns if local and not is_text(name)]
+    mark = cells.decimal_mark(table.columns[name] for name in read)
+    for name in read:
         try:
-            numbers = cells.as_written(column, mark)
+            numbers = cells.as_written(table.columns[name], mark)
         except cells.Ambiguous as error:
             cell = str(error)
-            table.fail(
-                f"column '{name}': '{cell}' may be {cell.replace(',', '')} or "
-                f"{cell.replace(',', '.')}; write it without the comma, or with a decimal point"
-            )
-        columns[name] = column if numbers is None else numbers
+            plain, point = cell.replace(",", "").replace(".", ""), cell.replace(",", ".")
+            better = "without the comma, or with a decimal point"
+            if "." in cell:
+                better = "without the point, or all numbers with a decimal point"
+            table.fail(f"column '{name}': '{cell}' may be {plain} or {point}; write it {better}")
+        columns[name] = columns[name] if numbers is None else numbers
     percents = {
         name for name, column in table.columns.items()
         if columns[name] is not column and any("%" in cell for cell in column)
@@ -581,6 +592,11 @@ def _read_with_duckdb(
     header, row = first[0].split(delimiter), first[-1].split(delimiter)
     good = 1 < len(header) == len(row) == len(set(header)) and all(map(str.strip, header))
     if len(first) < 2 or not good or are_padded(header) or header[0] == _INDEX:
+        return None
+    if delimiter != "," and _may_be_grouped(text):
+        return None
+    local = (cell for cell in row if parse_number(cell) is None)
+    if any(cells.as_written([cell], ".") is not None for cell in local):
         return None
     if not duck.has_room() or not _is_plain(text):  # the parser needs less
         return None
