@@ -165,3 +165,64 @@ def test_signs_and_blanks_of_typesetters(tmp_path: Path) -> None:
     rows = [(s, k, "\u22121.5", "12\u202f345", "40\u00a0%") for s in "ab" for k in range(4)]
     path = file(tmp_path, "x.csv", "model,id,x,tokens,acc", *rows)
     assert [means(path, score=s)["a"] for s in ("x", "tokens", "acc")] == [-1.5, 12345, 40]
+
+
+# Words, ids, repeats and rows that stand twice.
+
+
+@pytest.mark.parametrize(("right", "wrong"), [("Y", "N"), ("T", "F"), ("ja", "nein"),
+                         ("oui", "non"),
+                         ("s\u00ed", "no"), ("\u2713", "\u2717"), ("\u2714", "\u2718"),
+                         ("success", "failure"), ("succeeded", "failed")])  # fmt: skip
+@pytest.mark.parametrize("gap", ["n.a.", "?", "--", "\u2013", ".", "none", " ", "#N/A"])
+def test_words_for_right_wrong_and_nothing(
+    right: str, wrong: str, gap: str, tmp_path: Path
+) -> None:
+    rows = [("a", 1, right, 1), ("a", 2, wrong, gap), ("b", 1, wrong, 2), ("b", 2, gap, 4)]
+    path = file(tmp_path, "x.csv", "model,id,ok,x", *rows)
+    assert means(path, score="ok") == {"a": 0.5, "b": 0}
+    assert means(path, score="x") == {"a": 1, "b": 3}
+
+
+def test_whole_ids_are_the_same_with_a_point(tmp_path: Path) -> None:
+    one = file(tmp_path, "a.csv", "id,score", *((k, k) for k in range(5)))
+    two = file(tmp_path, "b.csv", "id,score", *((float(k), 2 * k) for k in (4, 3, 2, 1, 0)))
+    es = sy.load(one, two)
+    assert es.segments.ids == tuple("01234")
+    assert means(one, two) == {"a": 2, "b": 4}
+
+
+@pytest.mark.parametrize("name", ["attempt", "iteration", "run_id", "repeat", "rollout", "sample",
+                                  "try"])  # fmt: skip
+def test_names_of_repeats(name: str, tmp_path: Path) -> None:
+    rows = [(s, k, e, k + e) for s in "ab" for k in range(3) for e in (1, 2)]
+    es = sy.load(file(tmp_path, "x.csv", f"model,id,{name},score", *rows))
+    assert (es.n_segments, es["score"].values[0].tolist()) == (3, [1.5, 2.5, 3.5])
+
+
+def test_words_beside_ids_are_tasks_and_no_epochs(tmp_path: Path) -> None:
+    rows = [(s, t, k, k) for s in "ab" for t in ("law", "art") for k in range(3)]
+    path = file(tmp_path, "x.csv", "model,subject,question_id,correct", *rows)
+    with pytest.raises(SteelyardError, match="line 2") as caught:
+        sy.load(path)
+    assert 'columns={"task": "subject"}' in str(caught.value)
+    assert "epoch" not in str(caught.value)
+    assert sy.load(path, columns={"task": "subject"}).n_segments == 6
+
+
+def test_rows_that_stand_twice_count_once(tmp_path: Path) -> None:
+    rows = ["a,1,0.5,x", "a,2,1,y", "b,1,1,x", "b,2,0,y"]
+    es = sy.load(file(tmp_path, "x.csv", "model,id,score,note", *rows, rows[1], rows[2]))
+    assert es["score"].values.tolist() == [[0.5, 1], [1, 0]]
+    assert any("2 rows left out" in note for note in es.notes)
+    with pytest.raises(SteelyardError, match="repeats system 'a', segment '2' of line 3"):
+        sy.load(file(tmp_path, "y.csv", "model,id,score,note", *rows, "a,2,0,y"))
+
+
+@pytest.mark.parametrize(("head", "name"), [(b"\xfd7zXZ\0", "xz"), (b"PK\x03\x04", "zip"),
+                                        (b"ARROW1", "Feather"), (b"BZh9", "bzip2")])  # fmt: skip
+def test_what_is_no_table_is_named(head: bytes, name: str, tmp_path: Path) -> None:
+    path = tmp_path / "x.csv"
+    path.write_bytes(head + b"\0\1\2" * 20)
+    with pytest.raises(SteelyardError, match=name):
+        sy.load(path)

@@ -202,9 +202,10 @@ def _with_items(call: Call, es: EvalSet, held: Inputs) -> EvalSet:
 
     if es.n_systems == 1 and any(part.by_file for part in held.parts):
         scores = list(es.scores)
+        shown = listed([repr(name) for name in scores], last=" and ")
         raise UsageError(
-            f"{held.parts[0].files[0].path}: {listed(scores, last=' and ')} are scores of one "
-            "system: name a file for each system (steelyard compare old.csv new.csv), or "
+            f"{held.parts[0].files[0].path}: {shown} could be the scores of one system: name a "
+            "file for each system (steelyard compare old.csv new.csv), or "
             f"--systems {','.join(of_one_measure(scores))} if these are systems"
         )
     return es

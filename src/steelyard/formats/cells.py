@@ -28,11 +28,15 @@ Cells = Sequence[Any] | NDArray[np.float64]
 
 #: Words for a gap among numbers.
 GAPS = frozenset(("", "nan", "NaN", "None", "NA", "N/A", "n/a", "#N/A", "null", "NULL", "-"))
+#: What else stands for a gap where the rest are numbers; among texts it may be one.
+_NO_NUMBERS = GAPS | {"n.a.", "N.A.", "?", "--", "\u2013", "\u2014", ".", "none"}
 NUMBER = re.compile(r"[ \t]*[+-]?([0-9]+\.?[0-9]*|\.[0-9]+)([eE][+-]?[0-9]+)?[ \t]*")
 _NAN = float("nan")
 #: Words that people write for right and wrong.
 _TRUTHS = (("true", "false"), ("yes", "no"), ("pass", "fail"), ("passed", "failed"),
-           ("correct", "incorrect"), ("right", "wrong"))  # fmt: skip
+           ("correct", "incorrect"), ("right", "wrong"), ("y", "n"), ("t", "f"), ("ja", "nein"),
+           ("oui", "non"), ("s\u00ed", "no"), ("\u2713", "\u2717"), ("\u2714", "\u2718"),
+           ("success", "failure"), ("succeeded", "failed"))  # fmt: skip
 _PERCENT = re.compile(r"(.*?) ?%")
 _PLAIN = str.maketrans({"\u2212": "-", "\u00a0": "", "\u202f": "", "\u2009": ""})
 _SIGN = r"[ \t]*[+-]?"
@@ -44,7 +48,7 @@ _POINT = re.compile(_SIGN + r"[0-9]*\.[0-9]+([eE][+-]?[0-9]+)?[ \t]*")
 
 def parse_number(cell: object) -> float | None:
     """Convert one cell; NaN for a gap, None if it is not a number."""
-    if is_gap(cell):
+    if is_missing(cell):
         return _NAN
     if isinstance(cell, str):
         return float(cell) if NUMBER.fullmatch(cell) else None
@@ -65,17 +69,22 @@ def is_gap(cell: object) -> bool:
     return cell is None or (isinstance(cell, str) and cell in GAPS)
 
 
+def is_missing(cell: object) -> bool:
+    """Tell whether a cell among numbers is none."""
+    return cell is None or (isinstance(cell, str) and (cell in _NO_NUMBERS or cell.isspace()))
+
+
 def fast_numbers(cells: Sequence[Any]) -> Floats | None:
     """Convert text cells at C speed; None if any needs the careful look of :func:`parse_number`."""
     try:
         together = "".join(cells)
         if not together.isascii() or "_" in together:
             return None
-        values = np.array([_NAN if c in GAPS else float(c) for c in cells], dtype=np.float64)
+        values = np.array([_NAN if c in _NO_NUMBERS else float(c) for c in cells], dtype=np.float64)
     except (TypeError, ValueError):
         return None
     # What float() takes beyond NUMBER shows in the result: words for infinity and for NaN.
-    gaps = sum(map(GAPS.__contains__, cells)) if np.isnan(values).any() else 0
+    gaps = sum(map(_NO_NUMBERS.__contains__, cells)) if np.isnan(values).any() else 0
     odd = np.isinf(values).any() or np.count_nonzero(np.isnan(values)) != gaps
     return None if odd else values
 
@@ -115,7 +124,7 @@ def as_written(column: Cells, mark: str) -> Floats | None:
 
     ``mark`` is what stands before decimals in the file: ``1,234`` may be either number.
     """
-    texts = {cell for cell in distinct(column) or () if not is_gap(cell)}
+    texts = {cell for cell in distinct(column) or () if not is_missing(cell)}
     if not texts or not all(isinstance(text, str) for text in texts):
         return None
     plain = {text: text.translate(_PLAIN) for text in texts}
@@ -188,7 +197,7 @@ def truths(column: Cells) -> Floats | None:
 
 
 def _word(cell: object) -> str:
-    if is_gap(cell):
+    if is_missing(cell):
         return ""
     return str(cell).strip().casefold() if isinstance(cell, (str, bool, np.bool_)) else "?"
 
@@ -223,4 +232,4 @@ def skipping(column: str) -> str:
 
 
 #: SQL of the list of gaps, which ``read_csv`` takes as NULL.
-SQL_GAPS = ", ".join(literal(word) for word in sorted(GAPS))
+SQL_GAPS = ", ".join(literal(word) for word in sorted(_NO_NUMBERS))

@@ -77,6 +77,7 @@ ALSO = {
     "output": ("hypothesis", "hypothesis_segment", "translation", "mt", "response", "answer",
                "completion", "output_text", "model_output", "generated", "candidate", "prediction",
                "outputs"),
+    "epoch": ("attempt", "iteration", "run_id", "repeat", "rollout", "sample", "try"),
 }  # fmt: skip
 #: Words before a dot that say where a column comes from, and not what it is.
 _SOURCES = ("input", "inputs", "output", "outputs", "data", "metadata", "meta", "reference_outputs")
@@ -437,7 +438,7 @@ def _is_words(table: RawTable, name: str) -> bool:
     column = table.columns[name]
     if isinstance(column, np.ndarray):
         return False
-    filled = [c for c in column[:100] if not cells.is_gap(c)]
+    filled = [c for c in column[:100] if not cells.is_missing(c)]
     return bool(filled) and all(
         cells.parse_number(c) is None and not isinstance(c, (bool, dict, list)) for c in filled
     )
@@ -528,9 +529,9 @@ def settled(table: RawTable, named: Named) -> RawTable:
     """Call the columns of a table of scores by their roles; what is left are scores or systems."""
     table = _with_system(_without_guards(table), named)
     long = SYSTEM[0] in table
-    table = numbered(table, named.scores if long else named.systems or ())
+    table = _with_whole_ids(numbered(table, named.scores if long else named.systems or ()))
     if long:
-        for role in (*ALSO, "task", "epoch"):
+        for role in (*ALSO, "task"):
             table = _spelt(table, role, named.scores)
         table = _with_segment_by_values(table, named.scores)
     else:
@@ -559,6 +560,17 @@ def _without_spreads(table: RawTable, named: Named) -> RawTable:
 def _stems(name: str) -> tuple[str, ...]:
     stem = "_".join(words(name))
     return stem, f"{stem}_mean", f"{stem}_avg", f"{stem}_score"
+
+
+def _with_whole_ids(table: RawTable) -> RawTable:
+    """Write ids like ``3.0``, as pandas does beside a gap, as the whole numbers that they are."""
+    for name in (name for name in SEGMENT if name in table):
+        ids = table.cells(name)
+        texts = cells.distinct(ids) or set()
+        if texts and all(isinstance(c, str) and re.fullmatch(r"-?[0-9]+\.0", c) for c in texts):
+            columns = {**table.columns, name: [cell.removesuffix(".0") for cell in ids]}
+            table = replace(table, columns=columns)
+    return table
 
 
 def _without_guards(table: RawTable) -> RawTable:
@@ -670,9 +682,15 @@ def _spelt(table: RawTable, role: str, kept: Collection[str]) -> RawTable:
     column = next((n for n in table.columns if key(n) in names and n not in kept), None)
     if column is None or _is_object(table, column):
         return table
+    segment = segment_column(table)
+    if key(column) in ALSO["epoch"] and (
+        segment is None or _n_distinct(table, SYSTEM[0], segment) == table.n_rows
+    ):
+        return table
     if role in ("domain", "source", "reference", "output") and _is_numbers(table, column):
         return table
-    return called(table, column, key(column) if role in ("task", "epoch") else role)
+    ours = role in ("task", "epoch") and key(column) in ASSIGNED[role]
+    return called(table, column, key(column) if ours else role)
 
 
 def numbered(table: RawTable, kept: Collection[str] = ()) -> RawTable:
@@ -849,14 +867,14 @@ def score_names(table: RawTable) -> list[str]:
 def _is_empty(column: Any) -> bool:
     if isinstance(column, np.ndarray):
         return bool(np.isnan(column).all())
-    return all(cells.is_gap(c.strip() if isinstance(c, str) else c) for c in column)
+    return all(cells.is_missing(c) for c in column)
 
 
 def _is_mostly_numbers(column: Any) -> bool:
     """Tell whether a column is one of numbers, if need be with a slip that is to be refused."""
     if isinstance(column, np.ndarray) or cells.fast_numbers(column) is not None:
         return True
-    filled = [c for c in column if not cells.is_gap(c.strip() if isinstance(c, str) else c)]
+    filled = [c for c in column if not cells.is_missing(c)]
     plain = map(cells.without_percent, filled)  # with % in some cells only, it is refused
     numbers = sum(type(cell) is int or cells.parse_number(cell) is not None for cell in plain)
     return 0 < numbers >= len(filled) - numbers
@@ -913,8 +931,8 @@ def _refuse_running_ids(table: RawTable) -> None:
     within = any(n in table for n in (*DOCUMENT, *TASK))
     if name and not within and SEGMENT[0] in table and _numbers_rows(table, SEGMENT[0]):
         table.fail(
-            f"column '{name}' is another on every row, so no two systems have a segment in "
-            f"common; expected a column 'segment' ({cells.skipping(name)} skips this one)"
+            f"every row has a different '{name}', so no two systems share a segment; expected a "
+            f"column 'segment' ({cells.skipping(name)} skips this one)"
         )
 
 

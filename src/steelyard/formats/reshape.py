@@ -120,8 +120,8 @@ def _without_epochs(table: RawTable) -> RawTable:
         first.setdefault(key, row)
         earlier = seen.setdefault((*key, number), row)
         if earlier != row:
-            what = f"system '{key[0]}', item '{key[1]}' and epoch '{number}'"
-            table.fail(f"{what} {table.already(earlier, row)}", row)
+            what = f"system '{key[0]}', item '{key[1]}', epoch '{number}'"
+            table.repeats(earlier, row, what)
     rest = table.without([epoch])
     if (kept_runs := _RUNS.get()) is not None:
         names = [n for n in rest.columns if not roles.is_text(n) and n not in table.metadata]

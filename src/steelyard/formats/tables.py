@@ -37,6 +37,14 @@ from steelyard.formats.rawtable import RawTable
 PLAIN = 'plain texts, a line for each segment, are for "steelyard score"'
 EXCEL = ("xlsx", "xlsm", "xlsb", "xls", "ods")
 _FAST_FROM = 200_000  # bytes; below this, importing DuckDB costs more than it saves
+_MAGIC = {
+    b"PAR1": "is a Parquet file: name it .parquet",
+    b"ARROW1": "is a Feather (Arrow) file: save it as .parquet or .csv",
+    b"\xfd7zXZ": "is an xz archive: unpack it",
+    b"BZh": "is a bzip2 archive: unpack it",
+    b"7z\xbc\xaf": "is a 7z archive: unpack it",
+    b"PK\x03\x04": "is a zip archive: unpack it",
+}
 _LONGEST = 8_000_000  # bytes of a line: every thread of DuckDB has buffers of that size
 _DELIMITERS = (",", "\t", ";", "|")
 _LOOK = 30  # lines that show what separates cells
@@ -68,8 +76,9 @@ def read(path: Path, *, is_text: Callable[[str], bool] = lambda _: False) -> Raw
     data = files.read_bytes(path)
     if is_excel(kind, data[:4096]):
         return _read_excel(path, data)
-    if data.startswith(b"PAR1"):
-        raise InputError("is a Parquet file: name it .parquet", path=path)
+    for magic, what in _MAGIC.items():
+        if data.startswith(magic):
+            raise InputError(what, path=path)
     text, encoding = files.decode_table(data, path)
     if not text.strip():
         raise InputError("empty file", path=path)
@@ -543,7 +552,9 @@ def _read_excel(path: Path, data: bytes) -> RawTable:
         records = [(line, row) for line, row in enumerate(rows, 1) if _n_filled(row)]
         if len(records) > 1 and max(_n_filled(row) for _, row in records) > 1:
             table = _laid_out(path, records)
-            return table if len(sheets) == 1 else table.noted(f"sheet '{name}' is read")
+            others = listed([repr(other) for other in sheets if other != name])
+            note = f"only sheet '{name}' of {len(sheets)} is read; not read: {others}"
+            return table.noted(note) if len(sheets) > 1 else table
     raise InputError("no sheet holds a table", path=path)
 
 
