@@ -184,6 +184,11 @@ def test_words_for_right_wrong_and_nothing(
     assert means(path, score="x") == {"a": 1, "b": 3}
 
 
+def test_one_letter_alone_is_no_score(tmp_path: Path) -> None:
+    path = file(tmp_path, "x.csv", "model,id,x,text", "a,1,1,t", "b,1,2,t")
+    assert list(sy.load(path).scores) == ["x"]
+
+
 def test_whole_ids_are_the_same_with_a_point(tmp_path: Path) -> None:
     one = file(tmp_path, "a.csv", "id,score", *((k, k) for k in range(5)))
     two = file(tmp_path, "b.csv", "id,score", *((float(k), 2 * k) for k in (4, 3, 2, 1, 0)))

@@ -184,7 +184,8 @@ def truth_words(column: Cells) -> tuple[str, str] | None:
         return None
     words = {_word(cell) for cell in cells} - {""}
     pair = next((pair for pair in _TRUTHS if words and words <= set(pair)), None)
-    return None if words == {"right"} else pair  # which may be a side
+    alone = len(words) == 1 and all(len(word) == 1 and word.isalpha() for word in words)
+    return None if alone or words == {"right"} else pair  # which may be a side
 
 
 def truths(column: Cells) -> Floats | None:
