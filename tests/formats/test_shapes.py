@@ -91,8 +91,8 @@ SHAPES: dict[str, tuple[str, str | bytes, dict[str, Any]]] = {
         *((k, a, b, 2 * a, 2 * b) for k, (a, b) in enumerate(WIDE))]), {}),
     "models called by numbers": ("x.csv", lines([("model", "id", "x"),
                                  *((int(s == "B"), k, x) for s, k, x in LONG)]), {}),
-    "one quoted thousand": ("x.csv", lines([("model", "case", "tokens"),
-                            *((s, k, f"{1000 + 1000 * x:,.0f}") for s, k, x in LONG)]), {}),
+    "one quoted thousand": ("x.csv", lines([("model", "case", "tokens", "x"),
+                            *((s, k, f"{1000 + 1000 * x:,.0f}", 0.5) for s, k, x in LONG)]), {}),
 }  # fmt: skip
 SCALED: dict[str, Callable[[float], float]] = {"one quoted thousand": lambda x: 1000 + 1000 * x}
 RENAMED = {"models called by numbers": {"A": "0", "B": "1"}}

@@ -174,7 +174,7 @@ def _load(call: Call, texts: TextOptions) -> tuple[EvalSet | None, tuple[str, ..
         return None, None
     es, links = texts.joined(held, reading)
     if AUTORANK not in (call.settings["by"] or ()):  # which takes scores of whole systems
-        es = _with_items(es, held)
+        es = _with_items(call, es, held)
     forms = {each.format for each in es.inputs}
     pair = None
     if len(call.inputs) == es.n_systems == 2 and forms <= {plaintext.TEXTS, plaintext.SCORES}:
@@ -185,24 +185,28 @@ def _load(call: Call, texts: TextOptions) -> tuple[EvalSet | None, tuple[str, ..
     return es, pair
 
 
-def _with_items(es: EvalSet, held: Inputs) -> EvalSet:
+def _with_items(call: Call, es: EvalSet, held: Inputs) -> EvalSet:
     """Take the columns of a leaderboard for items; ask for other systems if a file is but one."""
     from steelyard.comparison.board import tasks_as_items
 
     if es.scores and not es.outputs and not any(t.has_segments for t in es.scores.values()):
-        board = tasks_as_items(es)
+        chosen, call.settings["score"] = call.settings["score"] or (), None  # tasks become items
+        board = tasks_as_items(es.select(scores=chosen), 1) if chosen else tasks_as_items(es)
         if board is not None:
             return board
         raise UsageError(
             f"{listed(list(es.scores), last=' and ')} are scores of whole systems: comparing them "
             "needs a score for each item"
         )
+    from steelyard.formats.columns import of_one_measure
+
     if es.n_systems == 1 and any(part.by_file for part in held.parts):
         scores = list(es.scores)
+        shown = listed([repr(name) for name in scores], last=" and ")
         raise UsageError(
-            f"{held.parts[0].files[0].path}: {listed(scores, last=' and ')} are scores of one "
-            "system: name a file for each system (steelyard compare old.csv new.csv), or "
-            f"--systems {','.join(scores[:2])} if these are systems"
+            f"{held.parts[0].files[0].path}: {shown} could be the scores of one system: name a "
+            "file for each system (steelyard compare old.csv new.csv), or "
+            f"--systems {','.join(of_one_measure(scores))} if these are systems"
         )
     return es
 

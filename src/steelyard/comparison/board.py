@@ -27,7 +27,6 @@ from steelyard.stats.strength.wins import WinCounts
 if TYPE_CHECKING:
     from steelyard.comparison.results import Comparison
 
-LEADERBOARD = 3  # scores of whole systems from which these are tasks
 _MOST_FITTED = 150  # systems up to which every pair of neighbours by strength is looked at
 _GAIN = 0.05  # share by which more runs must narrow an interval to be worth their cost
 
@@ -118,20 +117,21 @@ def _fewest_battles(
     return fewest_battles(inside, theta, main.index(first), main.index(second))
 
 
-def tasks_as_items(es: EvalSet) -> EvalSet | None:
+def tasks_as_items(es: EvalSet, fewest: int = 3) -> EvalSet | None:
     """Return a matrix of models x tasks with tasks as items; None with too few of either."""
     tables = {name: table for name, table in es.scores.items() if table.system_scores is not None}
-    if es.n_systems < 2 or len(tables) < LEADERBOARD:
+    if es.n_systems < 2 or len(tables) < fewest:
         return None
     lower = [name for name, table in tables.items() if not table.higher_is_better]
     if lower:
         raise UsageError(f"tasks must all be better when higher, unlike {listed(lower)}")
     values = np.stack([t.system_scores for t in tables.values() if t.system_scores is not None], 1)
-    note = f"columns are tasks: systems are compared by their mean over {len(tables)} tasks"
-    return replace(
-        es, segments=Segments(tuple(tables)), scores={"score": ScoreTable(values)}, ratings={},
-        notes=(*es.notes, note), neighbours={},
-    )  # fmt: skip
+    note = (
+        f"columns are tasks: systems are compared by their mean over {plural(len(tables), 'task')}"
+    )
+    scores = {"score" if len(tables) > 1 else min(tables): ScoreTable(values)}
+    items, notes = Segments(tuple(tables)), (*es.notes, note)
+    return replace(es, segments=items, scores=scores, ratings={}, notes=notes, neighbours={})
 
 
 def run_noise(runs: Floats) -> tuple[float, float]:

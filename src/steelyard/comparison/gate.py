@@ -33,6 +33,7 @@ from steelyard.core.rng import Rng
 from steelyard.core.table import Column, Table, plain
 from steelyard.core.text import listed, plural
 from steelyard.data.evalset import EvalSet, ScoreTable
+from steelyard.data.joining import in_one_unit
 from steelyard.formats.load import Source, as_evalset, load
 from steelyard.formats.save import save
 from steelyard.stats.distributions import ndtri
@@ -272,12 +273,11 @@ def _two(
     baseline: Source, candidate: Source, unit: str, record: str | Path | None
 ) -> tuple[EvalSet, tuple[str, ...], list[EvalSet]]:
     """Join the two on their common items; return both sets, too."""
-    sets = [as_evalset(source, unit=unit) for source in (baseline, candidate)]
+    sets = in_one_unit([as_evalset(source, unit=unit) for source in (baseline, candidate)])
     for role, es in zip(("baseline", "candidate"), sets, strict=True):
         if es.n_systems != 1:
-            raise UsageError(
-                f"the {role} has {plural(es.n_systems, 'system')}: expected one (systems=[NAME])"
-            )
+            systems = plural(es.n_systems, "system")
+            raise UsageError(f"the {role} has {systems}: expected one (systems=[NAME])")
     names = tuple(es.systems[0] for es in sets)
     if names[0] == names[1]:
         names = ("baseline", "candidate")

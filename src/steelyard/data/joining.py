@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from steelyard.core.errors import InputError
+from steelyard.core.errors import InputError, UsageError
 from steelyard.core.text import plural
 from steelyard.core.warnings import TypedWarning
 from steelyard.data.evalset import EvalSet, ScoreTable
@@ -17,6 +17,24 @@ from steelyard.data.judgements import Floats, Ratings
 from steelyard.data.segments import COLUMNS, MAPPINGS, Index, Segments, Texts, positions
 from steelyard.stats.arrays import sealed
 from steelyard.stats.permutation.corpus import CorpusStatistics
+
+PERCENT = "percent"  # the role of scores that a file has with a % behind each number
+
+
+def in_one_unit(sets: Sequence[EvalSet]) -> Sequence[EvalSet]:
+    """Refuse a score that one set has in per cent and another without."""
+    for name in dict.fromkeys(name for es in sets for name in es.scores):
+        holders = [es for es in sets if name in es.scores]
+        percent = [es for es in holders if (PERCENT, name) in _units(es)]
+        if percent and len(percent) < len(holders):
+            other = next(_origin(es) for es in holders if es not in percent)
+            where = f"in {_origin(percent[0])} and without in {other}"
+            raise UsageError(f"'{name}' is written with % {where}: write both alike")
+    return sets
+
+
+def _units(es: EvalSet) -> list[tuple[str, str]]:
+    return [(role, name) for file in es.inputs for role, names in file.columns for name in names]
 
 
 def join(sets: Sequence[EvalSet]) -> EvalSet:
@@ -27,6 +45,7 @@ def join(sets: Sequence[EvalSet]) -> EvalSet:
     system that is also a reference has the reference as its output.
     """
     joined = sets[0]
+    in_one_unit(sets)
     if len(sets) > 1:
         notes = [note for es in sets for note in es.notes]
         if not _are_by_system(sets):

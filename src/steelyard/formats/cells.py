@@ -28,12 +28,17 @@ Cells = Sequence[Any] | NDArray[np.float64]
 
 #: Words for a gap among numbers.
 GAPS = frozenset(("", "nan", "NaN", "None", "NA", "N/A", "n/a", "#N/A", "null", "NULL", "-"))
+#: What else stands for a gap where the rest are numbers; among texts it may be one.
+_NO_NUMBERS = GAPS | {"n.a.", "N.A.", "?", "--", "\u2013", "\u2014", ".", "none"}
 NUMBER = re.compile(r"[ \t]*[+-]?([0-9]+\.?[0-9]*|\.[0-9]+)([eE][+-]?[0-9]+)?[ \t]*")
 _NAN = float("nan")
 #: Words that people write for right and wrong.
 _TRUTHS = (("true", "false"), ("yes", "no"), ("pass", "fail"), ("passed", "failed"),
-           ("correct", "incorrect"), ("right", "wrong"))  # fmt: skip
-_PERCENT = re.compile(r"(.*?)[ \u00a0]?%")
+           ("correct", "incorrect"), ("right", "wrong"), ("y", "n"), ("t", "f"), ("ja", "nein"),
+           ("oui", "non"), ("s\u00ed", "no"), ("\u2713", "\u2717"), ("\u2714", "\u2718"),
+           ("success", "failure"), ("succeeded", "failed"))  # fmt: skip
+_PERCENT = re.compile(r"(.*?) ?%")
+_PLAIN = str.maketrans({"\u2212": "-", "\u00a0": "", "\u202f": "", "\u2009": ""})
 _SIGN = r"[ \t]*[+-]?"
 _GROUPED = re.compile(_SIGN + r"[1-9][0-9]{0,2}(,[0-9]{3})+(\.[0-9]+)?[ \t]*")
 _GROUPED_BY_POINTS = re.compile(_SIGN + r"[1-9][0-9]{0,2}(\.[0-9]{3})+[ \t]*")
@@ -43,7 +48,7 @@ _POINT = re.compile(_SIGN + r"[0-9]*\.[0-9]+([eE][+-]?[0-9]+)?[ \t]*")
 
 def parse_number(cell: object) -> float | None:
     """Convert one cell; NaN for a gap, None if it is not a number."""
-    if is_gap(cell):
+    if is_missing(cell):
         return _NAN
     if isinstance(cell, str):
         return float(cell) if NUMBER.fullmatch(cell) else None
@@ -64,17 +69,22 @@ def is_gap(cell: object) -> bool:
     return cell is None or (isinstance(cell, str) and cell in GAPS)
 
 
+def is_missing(cell: object) -> bool:
+    """Tell whether a cell among numbers is none."""
+    return cell is None or (isinstance(cell, str) and (cell in _NO_NUMBERS or cell.isspace()))
+
+
 def fast_numbers(cells: Sequence[Any]) -> Floats | None:
     """Convert text cells at C speed; None if any needs the careful look of :func:`parse_number`."""
     try:
         together = "".join(cells)
         if not together.isascii() or "_" in together:
             return None
-        values = np.array([_NAN if c in GAPS else float(c) for c in cells], dtype=np.float64)
+        values = np.array([_NAN if c in _NO_NUMBERS else float(c) for c in cells], dtype=np.float64)
     except (TypeError, ValueError):
         return None
     # What float() takes beyond NUMBER shows in the result: words for infinity and for NaN.
-    gaps = sum(map(GAPS.__contains__, cells)) if np.isnan(values).any() else 0
+    gaps = sum(map(_NO_NUMBERS.__contains__, cells)) if np.isnan(values).any() else 0
     odd = np.isinf(values).any() or np.count_nonzero(np.isnan(values)) != gaps
     return None if odd else values
 
@@ -96,17 +106,17 @@ class Ambiguous(Exception):  # noqa: N818 - a question, not a failure
 
 def decimal_mark(columns: Iterable[Cells]) -> str:
     """Tell which mark stands before decimals in a file: ``,``, ``.``, both ``?``, or blank."""
-    comma = point = grouped = False
+    comma = point = False
     for column in columns:
         texts = distinct(column) or ()
-        for text in (text.rstrip("% \u00a0") for text in texts if isinstance(text, str)):
+        for text in (
+            text.translate(_PLAIN).rstrip("% ") for text in texts if isinstance(text, str)
+        ):
             comma |= bool(_COMMA.fullmatch(text)) and not _GROUPED.fullmatch(text)
-            if _POINT.fullmatch(text):
-                is_grouped = bool(_GROUPED_BY_POINTS.fullmatch(text))
-                grouped, point = grouped or is_grouped, point or not is_grouped
+            point |= bool(_POINT.fullmatch(text)) and not _GROUPED_BY_POINTS.fullmatch(text)
     if comma:
         return "?" if point else ","
-    return "." if point or grouped else ""
+    return "." if point else ""
 
 
 def as_written(column: Cells, mark: str) -> Floats | None:
@@ -114,15 +124,14 @@ def as_written(column: Cells, mark: str) -> Floats | None:
 
     ``mark`` is what stands before decimals in the file: ``1,234`` may be either number.
     """
-    texts = {cell for cell in distinct(column) or () if not is_gap(cell)}
+    texts = {cell for cell in distinct(column) or () if not is_missing(cell)}
     if not texts or not all(isinstance(text, str) for text in texts):
         return None
-    plain = {text: text for text in texts}
-    percent = {text: match[1] for text in texts if (match := _PERCENT.fullmatch(text))}
-    if len(percent) == len(texts):
-        plain = percent
+    plain = {text: text.translate(_PLAIN) for text in texts}
+    if all(text.endswith("%") for text in texts):
+        plain = {text: str(without_percent(cell)) for text, cell in plain.items()}
     written = _points(plain, mark)
-    if plain is not percent and all(written[text] == text for text in texts):
+    if all(written[text] == text for text in texts):
         return None
     numbers = {text: parse_number(number) for text, number in written.items()}
     if any(number is None or math.isnan(number) for number in numbers.values()):
@@ -135,8 +144,14 @@ def _points(texts: Mapping[str, str], mark: str) -> dict[str, str]:
     written = texts.values()
     commas = [text for text in written if "," in text]
     points = [text for text in written if "." in text and "," not in text]
+    if points and not mark and not commas and len(points) < len(texts):
+        grouped = [text for text in points if _GROUPED_BY_POINTS.fullmatch(text)]
+        plain = (text for text in written if "." not in text)
+        if grouped == points and all(map(str.isdigit, map(str.strip, plain))):
+            raise Ambiguous(min(points))  # 990 beside 1.000
     if commas and mark != "," and all(_GROUPED.fullmatch(text) for text in commas):
-        if mark in ("", "?") and not any("." in text for text in commas):
+        decided = any("." in text or text.count(",") > 1 for text in commas)
+        if mark in ("", "?") and not decided:
             raise Ambiguous(min(commas))
         return {text: number.replace(",", "") for text, number in texts.items()}
     if commas or mark == ",":
@@ -146,6 +161,12 @@ def _points(texts: Mapping[str, str], mark: str) -> dict[str, str]:
         if fits:
             return {text: n.replace(".", "").replace(",", ".") for text, n in texts.items()}
     return dict(texts)
+
+
+def without_percent(cell: object) -> object:
+    """Give the number before a % as text, anything else as it is."""
+    match = _PERCENT.fullmatch(cell) if isinstance(cell, str) else None
+    return match[1] if match else cell
 
 
 def distinct(column: Cells) -> set[Any] | None:
@@ -163,7 +184,8 @@ def truth_words(column: Cells) -> tuple[str, str] | None:
         return None
     words = {_word(cell) for cell in cells} - {""}
     pair = next((pair for pair in _TRUTHS if words and words <= set(pair)), None)
-    return None if words == {"right"} else pair  # which may be a side
+    alone = len(words) == 1 and all(len(word) == 1 and word.isalpha() for word in words)
+    return None if alone or words == {"right"} else pair  # which may be a side
 
 
 def truths(column: Cells) -> Floats | None:
@@ -176,7 +198,7 @@ def truths(column: Cells) -> Floats | None:
 
 
 def _word(cell: object) -> str:
-    if is_gap(cell):
+    if is_missing(cell):
         return ""
     return str(cell).strip().casefold() if isinstance(cell, (str, bool, np.bool_)) else "?"
 
@@ -211,4 +233,4 @@ def skipping(column: str) -> str:
 
 
 #: SQL of the list of gaps, which ``read_csv`` takes as NULL.
-SQL_GAPS = ", ".join(literal(word) for word in sorted(GAPS))
+SQL_GAPS = ", ".join(literal(word) for word in sorted(_NO_NUMBERS))

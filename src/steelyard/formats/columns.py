@@ -77,6 +77,7 @@ ALSO = {
     "output": ("hypothesis", "hypothesis_segment", "translation", "mt", "response", "answer",
                "completion", "output_text", "model_output", "generated", "candidate", "prediction",
                "outputs"),
+    "epoch": ("attempt", "iteration", "run_id", "repeat", "rollout", "sample", "try"),
 }  # fmt: skip
 #: Words before a dot that say where a column comes from, and not what it is.
 _SOURCES = ("input", "inputs", "output", "outputs", "data", "metadata", "meta", "reference_outputs")
@@ -86,6 +87,14 @@ _SELDOM = frozenset(
     ("gold", "truth", "expected", "answer", "difficulty", "stdev", "stderr", "temperature",
      "timestamp", "year", "params", "weight", "fold", "age")
 )  # fmt: skip
+#: Last words of names of what describes an item beside the scores of systems.
+_FACTS = frozenset(
+    """
+    length len chars words tokens count conf confidence diff difference delta difficulty latency
+    cost price seconds duration runtime answer gold expected truth temperature timestamp year
+    weight fold age level
+    """.split()  # noqa: SIM905 - a list of words
+)
 #: Words of names that say what is measured, so that the column is no system.
 _MEASURES = frozenset(
     """
@@ -99,10 +108,21 @@ _MEASURES = frozenset(
     variance sum total average avg
     """.split()  # noqa: SIM905 - a list of words
 )
+#: Names of columns of errors and counts, behind what they are of.
+_SPREAD = re.compile(
+    r"(.*?)[ _.(-]*(?<![a-z0-9])(std|stdev|stddev|std_?dev|std_?err|stderr|sem|se|var|variance|"
+    r"ci|ci_?95|ci_?low|ci_?high|ci_?lower|ci_?upper|lower|upper|±|\+/-|count|n)\)?",
+    re.IGNORECASE,
+)
+_IN_SUMMARY = re.compile(r"count|std|min|max|median|[0-9.]+%", re.IGNORECASE)
+#: Names of columns that say which score a row holds.
+_SCORE_NAMES = ("metric", "metric_name", "measure", "score_name", "score_type", "criterion",
+                "dimension")  # fmt: skip
 _SUMMARY = re.compile(
     r"((macro|micro|weighted|grand|overall|column)[ -]?)?(average|avg\.?|mean|total|overall|sum)"
-    r"( score)?:?"
+    r"( score)?:?|std\.?|stdev|stddev|std\.?[ _-]?dev\.?|median|ø"
 )
+_SUMMARY_OF_ITEMS = ("all", "count", "max", "min")  # which systems may be called
 
 #: What ``columns={role: name}`` may name, with the names that a column of the role has else.
 ASSIGNED: dict[str, tuple[str, ...]] = {
@@ -211,10 +231,21 @@ def _is_measure(name: str) -> bool:
     )
 
 
+def names_scores(table: RawTable, name: str) -> bool:
+    """Tell whether a column says by words which score a row holds."""
+    return key(name) in _SCORE_NAMES and _is_words(table, name)
+
+
 def are_measures(names: Sequence[str]) -> bool:
     """Tell whether most names are of measures, and none is that of a column of ours."""
     measures = sum(_is_measure(name) for name in names)
     return 2 * measures >= len(names) > 0 and not any(has_role(name) for name in names)
+
+
+def of_one_measure(names: Sequence[str]) -> list[str]:
+    """Give the names that end like the first, as base_acc and tuned_acc, or the first two."""
+    alike = [name for name in names if words(name)[-1:] == words(names[0])[-1:]]
+    return alike if len(alike) > 1 else list(names[:2])
 
 
 def is_text(name: str) -> bool:
@@ -407,7 +438,7 @@ def _is_words(table: RawTable, name: str) -> bool:
     column = table.columns[name]
     if isinstance(column, np.ndarray):
         return False
-    filled = [c for c in column[:100] if not cells.is_gap(c)]
+    filled = [c for c in column[:100] if not cells.is_missing(c)]
     return bool(filled) and all(
         cells.parse_number(c) is None and not isinstance(c, (bool, dict, list)) for c in filled
     )
@@ -498,14 +529,48 @@ def settled(table: RawTable, named: Named) -> RawTable:
     """Call the columns of a table of scores by their roles; what is left are scores or systems."""
     table = _with_system(_without_guards(table), named)
     long = SYSTEM[0] in table
-    table = numbered(table, named.scores if long else named.systems or ())
+    table = _with_whole_ids(numbered(table, named.scores if long else named.systems or ()))
     if long:
-        for role in (*ALSO, "task", "epoch"):
+        for role in (*ALSO, "task"):
             table = _spelt(table, role, named.scores)
         table = _with_segment_by_values(table, named.scores)
     else:
         table = _with_numbers_as_systems(table, named.systems or ())
-    return without_summaries(table)
+    return without_summaries(_without_spreads(table, named))
+
+
+def _without_spreads(table: RawTable, named: Named) -> RawTable:
+    """Leave out columns of errors and counts: by their name beside others, or of a summary."""
+    kept = named.scores | (named.systems or frozenset())
+    names = [name for name in measured(table) if name not in kept]
+    stems = {"_".join(words(name)) for name in names}
+    summary = {key(name) for name in names} >= {"mean", "std"}  # as pandas describes columns
+    left = []
+    for name in names:
+        spread = _SPREAD.fullmatch(name.strip())
+        if spread and spread[1]:
+            goes = not stems.isdisjoint(_stems(spread[1]))
+        else:
+            plain = SYSTEM[0] in table or words(name) != ["n"]  # a system may be called so
+            goes = bool(spread and plain) or (summary and bool(_IN_SUMMARY.fullmatch(name)))
+        left += [name] if goes else []
+    return unused(table, left) if len(left) < len(names) else table
+
+
+def _stems(name: str) -> tuple[str, ...]:
+    stem = "_".join(words(name))
+    return stem, f"{stem}_mean", f"{stem}_avg", f"{stem}_score"
+
+
+def _with_whole_ids(table: RawTable) -> RawTable:
+    """Write ids like ``3.0``, as pandas does beside a gap, as the whole numbers that they are."""
+    for name in (name for name in SEGMENT if name in table):
+        ids = table.cells(name)
+        texts = cells.distinct(ids) or set()
+        if texts and all(isinstance(c, str) and re.fullmatch(r"-?[0-9]+\.0", c) for c in texts):
+            columns = {**table.columns, name: [cell.removesuffix(".0") for cell in ids]}
+            table = replace(table, columns=columns)
+    return table
 
 
 def _without_guards(table: RawTable) -> RawTable:
@@ -585,7 +650,13 @@ def _system_by_values(table: RawTable) -> str | None:
     scores = measured(table)
     if not scores or (len(scores) > 1 and not are_measures(scores)):
         return None
-    describe = {*_OF_SCORES, *(n for names in ALSO.values() for n in names), "language", "split"}
+    describe = {
+        *_OF_SCORES,
+        *_SCORE_NAMES,
+        *(n for names in ALSO.values() for n in names),
+        "language",
+        "split",
+    }
     crossed: dict[str, int] = {}  # how many names a column has
     for name in table.columns:
         if name in scores or says_id(name) or is_text_anywhere(name) or key(name) in describe:
@@ -611,9 +682,15 @@ def _spelt(table: RawTable, role: str, kept: Collection[str]) -> RawTable:
     column = next((n for n in table.columns if key(n) in names and n not in kept), None)
     if column is None or _is_object(table, column):
         return table
+    segment = segment_column(table)
+    if key(column) in ALSO["epoch"] and (
+        segment is None or _n_distinct(table, SYSTEM[0], segment) == table.n_rows
+    ):
+        return table
     if role in ("domain", "source", "reference", "output") and _is_numbers(table, column):
         return table
-    return called(table, column, key(column) if role in ("task", "epoch") else role)
+    ours = role in ("task", "epoch") and key(column) in ASSIGNED[role]
+    return called(table, column, key(column) if ours else role)
 
 
 def numbered(table: RawTable, kept: Collection[str] = ()) -> RawTable:
@@ -659,13 +736,15 @@ def _with_segment_by_values(table: RawTable, kept: Collection[str]) -> RawTable:
         return table
     others = (*SYSTEM, *kept, *OUTPUT, *EPOCH, *DOCUMENT, *LANGUAGES)
     epochs = [name for name in EPOCH if name in table]
+    scores = [name for name in table.columns if names_scores(table, name)]
+    others += (*scores, "score", "value") if scores else ()
     for name in table.columns:
         if name in others or _is_object(table, name):
             continue
         if not (_is_words(table, name) or is_whole(table, name)):
             continue
         several = _n_distinct(table, SYSTEM[0], name) > _n_distinct(table, name) > 1
-        if several and _n_distinct(table, SYSTEM[0], name, *epochs) == table.n_rows:
+        if several and _n_distinct(table, SYSTEM[0], name, *epochs, *scores) == table.n_rows:
             return _taken(table, name, SEGMENT[0])
     return table
 
@@ -692,7 +771,8 @@ def without_summaries(table: RawTable) -> RawTable:
     left: set[int] = set()
     for name in (*SYSTEM, *SEGMENT, *DOCUMENT, *TASK):
         column = table.columns.get(name, ())
-        summaries = {cell for cell in cells.distinct(column) or () if _is_summary(cell)}
+        more = () if name in SYSTEM else _SUMMARY_OF_ITEMS
+        summaries = {cell for cell in cells.distinct(column) or () if _is_summary(cell, more)}
         rows = {row for row, cell in enumerate(column) if cell in summaries} if summaries else set()
         others = [cell for cell in column if cell not in summaries] if rows else []
         numbered = name in SEGMENT and all(re.search("[0-9]", str(cell)) for cell in others)
@@ -709,10 +789,11 @@ def without_summaries(table: RawTable) -> RawTable:
     return rest.noted(f"{what} of averages or totals left out (line {lines})")
 
 
-def _is_summary(cell: Any) -> bool:
+def _is_summary(cell: Any, more: Sequence[str]) -> bool:
     if not isinstance(cell, str) or cell[:1].isdigit():
         return False
-    return _SUMMARY.fullmatch(cell.strip().casefold()) is not None
+    text = cell.strip().casefold()
+    return text in more or _SUMMARY.fullmatch(text) is not None
 
 
 def without_mean_row(table: RawTable, names: Sequence[str]) -> RawTable:
@@ -786,15 +867,16 @@ def score_names(table: RawTable) -> list[str]:
 def _is_empty(column: Any) -> bool:
     if isinstance(column, np.ndarray):
         return bool(np.isnan(column).all())
-    return all(cells.is_gap(c.strip() if isinstance(c, str) else c) for c in column)
+    return all(cells.is_missing(c) for c in column)
 
 
 def _is_mostly_numbers(column: Any) -> bool:
     """Tell whether a column is one of numbers, if need be with a slip that is to be refused."""
     if isinstance(column, np.ndarray) or cells.fast_numbers(column) is not None:
         return True
-    filled = [c for c in column if not cells.is_gap(c.strip() if isinstance(c, str) else c)]
-    numbers = sum(type(cell) is int or cells.parse_number(cell) is not None for cell in filled)
+    filled = [c for c in column if not cells.is_missing(c)]
+    plain = map(cells.without_percent, filled)  # with % in some cells only, it is refused
+    numbers = sum(type(cell) is int or cells.parse_number(cell) is not None for cell in plain)
     return 0 < numbers >= len(filled) - numbers
 
 
@@ -849,9 +931,31 @@ def _refuse_running_ids(table: RawTable) -> None:
     within = any(n in table for n in (*DOCUMENT, *TASK))
     if name and not within and SEGMENT[0] in table and _numbers_rows(table, SEGMENT[0]):
         table.fail(
-            f"column '{name}' is another on every row, so no two systems have a segment in "
-            f"common; expected a column 'segment' ({cells.skipping(name)} skips this one)"
+            f"every row has a different '{name}', so no two systems share a segment; expected a "
+            f"column 'segment' ({cells.skipping(name)} skips this one)"
         )
+
+
+def _with_facts(
+    table: RawTable, names: Sequence[str], kept: Collection[str]
+) -> tuple[RawTable, list[str]]:
+    """Take columns for facts about items, beside systems, that are called so; and give the rest."""
+    facts = [name for name in names if name not in kept and (words(name) or [""])[-1] in _FACTS]
+    rest = [name for name in names if name not in facts]
+    plain = [name for name in rest if not _is_measure(name)]
+    if not facts or not plain:
+        return table, list(names)
+    if len(plain) == 1:
+        table.fail(
+            f"column '{facts[0]}' beside '{plain[0]}' may be a fact about items or a system: "
+            f'{cells.skipping(facts[0])}, or systems=["{plain[0]}", "{facts[0]}"] decides'
+        )
+    notes = [
+        f"column '{name}' describes items, and is no system "
+        f'(systems=["{name}", ...] takes it for one)'
+        for name in facts
+    ]
+    return replace(table, metadata=table.metadata | set(facts)).noted(*notes), rest
 
 
 def _doubted(table: RawTable, kept: Collection[str]) -> RawTable:
@@ -863,6 +967,7 @@ def _doubted(table: RawTable, kept: Collection[str]) -> RawTable:
             "anything: expected a column 'segment' and one per system, or 'system' and one per "
             "score"
         )
+    table, names = _with_facts(table, names, kept)
     odd = {
         name: "is taken for a system"
         for name in names

@@ -104,27 +104,14 @@ class TableFormat(MarkedFormat):
 
 
 @dataclass(frozen=True, kw_only=True)
-class Foreign(Format):
-    """What another tool writes: it is turned into a table of ours, of the format it ``becomes``.
+class ForeignFormat(FileFormat):
+    """A file of another tool: ``unfold`` makes a table of it, of the format it ``becomes``.
 
     In a folder it is looked for in files whose names match ``files``. Several files of the format
     are one table, and ``settle`` decides what the rows of one file do to those of another.
     """
 
     becomes: TableFormat
+    unfold: Callable[[FileView], RawTable]
     files: tuple[str, ...] = ()
     settle: Callable[[RawTable], RawTable] = lambda table: table
-
-
-@dataclass(frozen=True, kw_only=True)
-class ForeignFormat(FileFormat, Foreign):
-    """A file of another tool, of which ``unfold`` makes the table."""
-
-    unfold: Callable[[FileView], RawTable]
-
-
-@dataclass(frozen=True, kw_only=True)
-class ForeignTable(MarkedFormat, Foreign):
-    """A table of another tool, recognised by its columns, which ``unfold`` turns into ours."""
-
-    unfold: Callable[[RawTable], RawTable]

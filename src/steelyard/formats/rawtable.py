@@ -23,7 +23,6 @@ from steelyard.data.judgements import Floats
 from steelyard.formats.cells import Cells, brief, fast_numbers, label, parse_number, skipping
 
 FRAME = Path("<frame>")  # what stands for the path of a frame
-_ROLES = "system, segment, doc, domain, task, epoch, source, reference or output"
 
 
 class Stated(NamedTuple):
@@ -49,6 +48,7 @@ class RawTable:
     path_of: Callable[[int], Path] | None = field(repr=False, default=None)  # rows of several files
     needed: Mapping[str, str] = field(default_factory=dict)  # roles, and what to say without one
     metadata: frozenset[str] = frozenset()  # columns that describe items and are never scores
+    percents: frozenset[str] = frozenset()  # columns whose numbers have a % behind them in the file
 
     def __contains__(self, column: str) -> bool:
         return column in self.columns
@@ -94,12 +94,15 @@ class RawTable:
         """Say where a row stands, to somebody who looks at one of another file."""
         return f"on line {self.line(row)} of {shown_path(self._file(row))}"
 
-    def already(self, row: int, again: int) -> str:
-        """Say that what a row holds stands elsewhere already, and what to do about it."""
-        if self._file(row) == self._file(again):
-            return f"stand on line {self.line(row)} already (where={{COL: VALUE}} selects rows)"
-        advice = 'columns={"system": "file"} keeps files apart'
-        return f"stand {self.place_of(row)} already ({advice})"
+    def repeats(self, row: int, again: int, what: str, hint: str = "") -> NoReturn:
+        """Refuse a row that holds what another holds, and say what to do about it."""
+        if self._file(row) != self._file(again):
+            here = self.place_of(row)
+            hint = 'columns={"system": "file"} keeps files apart'
+        else:
+            here = f"of line {self.line(row)}"
+            hint = hint or "a column 'run' would mark repeats, where={COL: VALUE} selects rows"
+        self.fail(f"repeats {what} {here}; {hint}", again)
 
     def named(self, column: str) -> str:
         """Give the column as messages call it: by the name that it has in the file."""
@@ -135,7 +138,7 @@ class RawTable:
 
     def scores(self, column: str) -> Floats:
         """Read a column that must be scores, since its name says nothing else."""
-        return self.numbers(column, f"; columns of names and texts are called {_ROLES}")
+        return self.numbers(column)
 
     def numbers(self, column: str, hint: str = "", *, optional: bool = True) -> Floats:
         """Read a column of numbers exactly; NaN where a cell is missing.
@@ -160,9 +163,15 @@ class RawTable:
                 whole = isinstance(cell, int) and not isinstance(cell, bool)
                 what = "is beyond 2^53, so not exact" if whole else "is not a number"
                 what += hint if row == 0 else ""  # further down it is a slip among numbers
+                if isinstance(cell, str) and cell.endswith("%"):
+                    what = "is written with %, and other cells without: write all alike"
                 self.fail(f"{self.named(column)}: {brief(cell)} {what}{skip}", row)
             values[row] = number
         return values
+
+    def has_percents(self, column: str) -> bool:
+        """Tell whether the numbers of a column are written with % in the file."""
+        return self.given.get(column, column) in self.percents
 
     def where(self, column: str, value: str) -> RawTable:
         """Keep the rows whose cell is ``value``; the column, now the same in all, is dropped."""
@@ -211,6 +220,7 @@ def stacked(parts: Sequence[RawTable]) -> RawTable:
         path_of=lambda row: origin[row][0].path,
         needed={role: text for part in parts for role, text in part.needed.items()},
         metadata=frozenset(name for part in parts for name in part.metadata),
+        percents=frozenset(name for part in parts for name in part.percents),
     )
 
 

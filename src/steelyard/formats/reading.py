@@ -17,16 +17,15 @@ from steelyard.core.errors import UsageError
 from steelyard.core.provenance import InputFile
 from steelyard.core.text import listed, plural
 from steelyard.data.evalset import EvalSet
+from steelyard.data.joining import PERCENT
 from steelyard.data.judgements import Ratings
 from steelyard.formats import columns as roles
-from steelyard.formats import files, frames, registry, tables
+from steelyard.formats import files, frames, registry, reshape, tables
 from steelyard.formats.cells import label
 from steelyard.formats.entities import EntityAnnotations
 from steelyard.formats.format import (
     FileFormat,
-    Foreign,
     ForeignFormat,
-    ForeignTable,
     Format,
     MarkedFormat,
     SetFormat,
@@ -117,7 +116,7 @@ class _Opened:
     Files of one foreign format, and files of one system each, are read together.
     """
 
-    form: TableFormat | Foreign
+    form: TableFormat | ForeignFormat
     table: RawTable
     columns: frozenset[str]  # of the file
     reading: Reading
@@ -143,8 +142,9 @@ def read_all(sources: Sequence[Any], reading: Reading | None = None) -> list[Rea
     parts: list[Read | _Opened] = []
     for source, claims in zip(sources, claimed, strict=True):
         parts += _opened(source, reading if claims or not any(claimed) else plain)
+    parts = _in_one_unit(parts)
     opened = [part for part in parts if isinstance(part, _Opened)]
-    ours = [part for part in opened if not isinstance(part.form, Foreign)]
+    ours = [part for part in opened if not isinstance(part.form, ForeignFormat)]
     role, stacked_files = _files_with_role(ours, reading)
     by_file = _by_file([part for part in ours if part not in stacked_files])
     families: set[str] = set()
@@ -152,7 +152,7 @@ def read_all(sources: Sequence[Any], reading: Reading | None = None) -> list[Rea
     for part in parts:
         if isinstance(part, Read):
             reads.append(part)
-        elif isinstance(part.form, Foreign) and part.form.name not in families:
+        elif isinstance(part.form, ForeignFormat) and part.form.name not in families:
             families.add(part.form.name)
             family = [other for other in opened if other.form.name == part.form.name]
             reads.append(_read_family(part.form, family, reading))
@@ -163,6 +163,29 @@ def read_all(sources: Sequence[Any], reading: Reading | None = None) -> list[Rea
     if by_file:
         reads.append(_read_by_file([part.table for part in by_file], reads, reading))
     return reads
+
+
+def _in_one_unit(parts: list[Read | _Opened]) -> list[Read | _Opened]:
+    """Read percentages as shares where another input has the same scores without %."""
+    opened = {k: part for k, part in enumerate(parts) if isinstance(part, _Opened)}
+    tables = _alike([part.table for part in opened.values()])
+    alike = {
+        k: replace(part, table=table)
+        for (k, part), table in zip(opened.items(), tables, strict=True)
+    }
+    return [alike.get(k, part) for k, part in enumerate(parts)]
+
+
+def _alike(tables: list[RawTable]) -> list[RawTable]:
+    """Give columns of one name the same unit: with % in one table and without in another, ask."""
+    for name in dict.fromkeys(n for table in tables for n in table.columns):
+        holders = [k for k, table in enumerate(tables) if name in table]
+        percent = [k for k in holders if tables[k].has_percents(name)]
+        plain = [tables[k] for k in holders if k not in percent]
+        if percent and plain:
+            for k in percent:
+                tables[k] = reshape.as_shares(tables[k], [name], [(t, name) for t in plain])
+    return tables
 
 
 def ask_for_raters(reads: Sequence[Read]) -> None:
@@ -224,7 +247,7 @@ def _of_folder(view: FileView, form: Format | None, reading: Reading) -> list[Re
         logs = logs or registry.runs(view.path, form)  # which says that there is nothing to read
         return [_unfolded(log_format, log, reading) for log_format, log in logs]
     parts = [reading.table(path) for path in paths]
-    whole = stacked(parts)
+    whole = stacked(_alike(parts))
     if len(parts) > 1 and not registry.are_parts(paths) and not roles.names_a_system(whole):
         return [_of_table(part, None, reading) for part in parts]
     return [_of_table(whole, None, reading)]
@@ -242,9 +265,7 @@ def _claims(source: Any, reading: Reading) -> bool:
     return not form.folder and not other and form.sees(view)
 
 
-def _unfolded(form: Foreign, view: FileView, reading: Reading) -> _Opened:
-    if not isinstance(form, ForeignFormat):
-        return _of_table(reading.table(view.path), form, reading)
+def _unfolded(form: ForeignFormat, view: FileView, reading: Reading) -> _Opened:
     table = reading.located(form.unfold(view))
     return _Opened(form, table, frozenset(table.columns), reading)
 
@@ -262,16 +283,12 @@ def _of_table(table: RawTable, form: Format | None, reading: Reading) -> _Opened
     """Name the columns of a table and decide what it is: another tool's, or one of ours."""
     narrowed = reading.narrow(table)
     claimed = registry.claimed_by(narrowed) if form is None else form
-    if isinstance(claimed, ForeignTable):
-        unfolded = reading.located(claimed.unfold(narrowed))
-        present = frozenset((*table.columns, *unfolded.columns))
-        return _Opened(claimed, unfolded, present, reading)
     roled = narrowed if form else reading.rated(narrowed)
     chosen = claimed if form or roled is narrowed else registry.claimed_by(roled)
     chosen = chosen or registry.refuse_table(roled)
     assert isinstance(chosen, TableFormat)
     if chosen.of_scores:
-        settled = roles.settled(narrowed, reading.named)
+        settled = reshape.by_score(roles.settled(narrowed, reading.named))
         again = form or registry.claimed_by(settled) or registry.refuse_table(settled)
         if isinstance(again, TableFormat) and again.of_scores:
             chosen, roled = again, settled  # raw judgements go by our names only
@@ -299,7 +316,7 @@ def _read_table(part: _Opened) -> Read:
     return _finished(form.name, form, table, part.columns, paths, part.reading)
 
 
-def _read_family(form: Foreign, parts: Sequence[_Opened], reading: Reading) -> Read:
+def _read_family(form: ForeignFormat, parts: Sequence[_Opened], reading: Reading) -> Read:
     """Read what several files of a foreign format hold together."""
     before = stacked([part.table for part in parts])
     whole = form.settle(before)
@@ -340,6 +357,9 @@ def _finished(
     folded = [pair for pair in before if pair[0] in _FILE_ROLES]  # which preparing takes out
     after = [pair for pair in roles.described(prepared, judged=judged) if pair not in folded]
     chosen = (*after[:2], *folded, *after[2:])
+    percents = [name for name in prepared.columns if prepared.has_percents(name)]
+    if percents and isinstance(value, EvalSet):
+        chosen += ((PERCENT, tuple(value.scores if form is WIDE else percents)),)
     inputs = tuple(InputFile(str(p), name, files.sha256(p), chosen) for p in paths)
     if isinstance(value, EvalSet):
         value = replace(value, notes=(*value.notes, *prepared.notes), inputs=inputs or value.inputs)
@@ -431,7 +451,11 @@ def _by_file(parts: Sequence[_Opened]) -> list[_Opened]:
 
     def measures(part: _Opened) -> bool:
         names = roles.measured(part.table)
-        return roles.are_measures(names) or not part.reading.named.scores.isdisjoint(names)
+        return (
+            bool(part.table.facts)
+            or roles.are_measures(names)
+            or not part.reading.named.scores.isdisjoint(names)
+        )
 
     return [part for part in single if measures(part)]
 

@@ -30,7 +30,7 @@ from steelyard.formats import (
 )
 from steelyard.formats import columns as roles
 from steelyard.formats.folders import mtme, native
-from steelyard.formats.format import FileFormat, Foreign, Format, MarkedFormat
+from steelyard.formats.format import FileFormat, ForeignFormat, Format, MarkedFormat
 from steelyard.formats.judged import appraise, battles, errors, ratings, wmt, wmt26
 from steelyard.formats.rawtable import RawTable
 from steelyard.formats.view import FileView
@@ -118,9 +118,9 @@ def claimed_by(table: RawTable) -> MarkedFormat | None:
     return next((form for form in _of_type(MarkedFormat) if form.marked_by(marks)), None)
 
 
-def foreign(view: FileView) -> Foreign | None:
+def foreign(view: FileView) -> ForeignFormat | None:
     """Give the foreign format of a file by a look at its beginning; None if it has none."""
-    return next((form for form in _of_type(Foreign) if form.sees(view)), None)
+    return next((form for form in _of_type(ForeignFormat) if form.sees(view)), None)
 
 
 # What nobody knows.
@@ -153,7 +153,7 @@ def refuse_document(view: FileView) -> NoReturn:
 # Folders.
 
 
-def runs(folder: Path, form: Format | None = None) -> list[tuple[Foreign, FileView]]:
+def runs(folder: Path, form: Format | None = None) -> list[tuple[ForeignFormat, FileView]]:
     """Find the logs in a folder and below, of any format or of the one that is named.
 
     What else is there is left alone: tools put their settings and summaries beside their logs.
@@ -170,12 +170,14 @@ def runs(folder: Path, form: Format | None = None) -> list[tuple[Foreign, FileVi
 
 def logs_in(
     folder: Path, form: Format | None = None, gives: type = object
-) -> list[tuple[Foreign, FileView]]:
+) -> list[tuple[ForeignFormat, FileView]]:
     """Find the logs that give what is wanted, which all are of one format; maybe there are none."""
     wanted = [
-        f for f in _of_type(Foreign) if issubclass(f.gives, gives) and (form is None or f is form)
+        f
+        for f in _of_type(ForeignFormat)
+        if issubclass(f.gives, gives) and (form is None or f is form)
     ]
-    logs: list[tuple[Foreign, FileView]] = []
+    logs: list[tuple[ForeignFormat, FileView]] = []
     for path in _files_in(folder):
         view = FileView(path)
         by_name = (f for f in wanted if any(fnmatchcase(path.name, glob) for glob in f.files))

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import re
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from contextvars import ContextVar
 from dataclasses import replace
@@ -21,8 +21,16 @@ from steelyard.core.text import listed, plural
 from steelyard.data.judgements import Floats
 from steelyard.formats import columns as roles
 from steelyard.formats.cells import Cells
-from steelyard.formats.columns import DOMAIN, SYSTEM, segment_column
-from steelyard.formats.rawtable import RawTable, one_of
+from steelyard.formats.columns import (
+    DOCUMENT,
+    DOMAIN,
+    EPOCH,
+    SEGMENT,
+    SYSTEM,
+    TASK,
+    segment_column,
+)
+from steelyard.formats.rawtable import RawTable, Stated, one_of
 
 
 class RunRows(NamedTuple):
@@ -112,8 +120,8 @@ def _without_epochs(table: RawTable) -> RawTable:
         first.setdefault(key, row)
         earlier = seen.setdefault((*key, number), row)
         if earlier != row:
-            what = f"system '{key[0]}', item '{key[1]}' and epoch '{number}'"
-            table.fail(f"{what} {table.already(earlier, row)}", row)
+            what = f"system '{key[0]}', item '{key[1]}', epoch '{number}'"
+            table.repeats(earlier, row, what)
     rest = table.without([epoch])
     if (kept_runs := _RUNS.get()) is not None:
         names = [n for n in rest.columns if not roles.is_text(n) and n not in table.metadata]
@@ -143,6 +151,37 @@ def _means(values: Floats, group: NDArray[np.int64], n: int) -> Floats:
     return np.where(count > 0, total / np.maximum(count, 1), np.nan)
 
 
+def as_shares(
+    table: RawTable, percents: Sequence[str], plain: Sequence[tuple[RawTable, str]]
+) -> RawTable:
+    """Read columns with % as shares, where others hold the same scores as numbers from 0 to 1."""
+    for name in percents:
+        values = table.numbers(name)
+        numbers = [other.numbers(column) for other, column in plain]
+        are_shares = all((np.isnan(n) | ((n >= 0) & (n <= 1))).all() for n in numbers)
+        if not are_shares or not np.nanmax(values) > 1:
+            other, column = plain[0]
+            table.fail(
+                f"{table.named(name)} is written with %, and {other.named(column)} of "
+                f"{other.place} without: write both alike"
+            )
+        note = f"{table.named(name)} is read as shares (40% is 0.4), like the other scores"
+        table = replace(table, columns={**table.columns, name: values / 100}).noted(note)
+    return replace(table, percents=table.percents - {table.given.get(n, n) for n in percents})
+
+
+def by_score(table: RawTable) -> RawTable:
+    """Give scores their own columns where one names the score and one holds all their values."""
+    names = [name for name in table.columns if roles.names_scores(table, name)]
+    if len(names) != 1 or roles.measured(table) not in ([value] for value in ("score", "value")):
+        return table
+    (value,) = roles.measured(table)
+    spread_out = spread(table, names[0], value)
+    scores = [name for name in spread_out.columns if name not in table]
+    spread_out = replace(spread_out, facts=dict.fromkeys(scores, Stated()))
+    return spread_out.noted(f"scores are named by column '{names[0]}': {listed(scores, 8)}")
+
+
 def spread(table: RawTable, name: str, value: str, *, repeated: bool = False) -> RawTable:
     """Give every name in a column a column for the scores in another: one row per item.
 
@@ -156,23 +195,23 @@ def spread(table: RawTable, name: str, value: str, *, repeated: bool = False) ->
     for row, score in enumerate(names):
         if roles.is_text(score):
             table.fail(f"a score named '{score}' can't be told from the column of that name", row)
-    segment = segment_column(table)
-    items = [""] * n if segment is None else table.labels(segment)
-    first: dict[tuple[str, str, int], int] = {}
-    counts: Counter[tuple[str, str, str]] = Counter()
-    cells: dict[str, dict[tuple[str, str, int], Any]] = {score: {} for score in names}
-    for row, key in enumerate(zip(table.labels(SYSTEM[0]), items, names, strict=True)):
+    by = [n for n in (*SYSTEM, *SEGMENT, *DOCUMENT, *TASK, *EPOCH) if n in table]
+    items = list(zip(*map(table.labels, by), strict=True)) or [()] * n
+    first: dict[tuple[tuple[str, ...], int], int] = {}
+    counts: Counter[tuple[tuple[str, ...], str]] = Counter()
+    cells: dict[str, dict[tuple[tuple[str, ...], int], Any]] = {score: {} for score in names}
+    for row, key in enumerate(zip(items, names, strict=True)):
         counts[key] += 1
         if counts[key] > 1 and not repeated:
-            of = f" and segment '{key[1]}'" if segment is not None else ""
-            table.fail(f"{key[2]} of system '{key[0]}'{of} is given twice", row)
-        item = (key[0], key[1], counts[key])
+            of = " and ".join(f"{n} '{label}'" for n, label in zip(by, key[0], strict=True))
+            table.fail(f"{key[1]} of {of} is given twice", row)
+        item = (key[0], counts[key])
         first.setdefault(item, row)
-        cells[key[2]][item] = table.columns[value][row]
+        cells[key[1]][item] = table.columns[value][row]
     kept = table.take(list(first.values())).without([name, value])
     columns: dict[str, Any] = dict(kept.columns)
-    if any(epoch > 1 for _, _, epoch in first):
-        columns[roles.EPOCH[0]] = [epoch for _, _, epoch in first]
+    if any(epoch > 1 for _, epoch in first):
+        columns[EPOCH[0]] = [epoch for _, epoch in first]
     columns |= {score: [held.get(item) for item in first] for score, held in cells.items()}
     facts = dict.fromkeys(cells, table.facts[value]) if value in table.facts else {}
     return replace(kept, columns=columns, facts=facts | dict(table.facts))

@@ -16,6 +16,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from steelyard.core.table import dumps
+from steelyard.core.text import plural
 from steelyard.data.evalset import EvalSet, ScoreTable
 from steelyard.data.judgements import Codes, encode
 from steelyard.data.segments import Segments, Texts
@@ -142,8 +143,11 @@ def read_long(table: RawTable) -> EvalSet:
     repeat = _first_repeat(cell)
     if repeat is not None:
         first, second = repeat
-        what = f"system '{systems[system[second]]}' and segment '{ids[segment[second]]}'"
-        table.fail(f"{what} {_already(table, segment_column, first, second)}", second)
+        once = _without_copies(table)
+        if once.n_rows < table.n_rows:
+            return replace(read_long(once), notes=once.notes[-1:])
+        what = f"system '{systems[system[second]]}', segment '{ids[segment[second]]}'"
+        table.repeats(first, second, what, _apart(table, segment_column))
     segments = _segments(table, ids, segment)
     roles_taken = {SYSTEM[0], segment_column, output, *single.values(), *references.values()}
     scores = {}
@@ -160,8 +164,17 @@ def read_long(table: RawTable) -> EvalSet:
     return EvalSet(systems, segments, scores=scores, outputs=outputs, language_pair=languages)
 
 
-def _already(table: RawTable, segment: str, first: int, second: int) -> str:
-    """Say where a system and segment stand already, and which column tells the rows apart."""
+def _without_copies(table: RawTable) -> RawTable:
+    """Leave out rows that are the same as an earlier one in every cell, and say so."""
+    rows = zip(*(map(repr, table.cells(name)) for name in table.columns), strict=True)
+    first = {cells: row for row, cells in reversed(list(enumerate(rows)))}
+    copies = table.n_rows - len(first)
+    note = f"{plural(copies, 'row')} left out, the same as an earlier one in every cell"
+    return table.take(sorted(first.values())).noted(note)
+
+
+def _apart(table: RawTable, segment: str) -> str:
+    """Name the column that tells rows of a system and segment apart, and what it may be."""
     for name in table.columns:
         described = roles.is_text(name) or name in table.metadata or roles.is_whole(table, name)
         if not described or name in (SYSTEM[0], segment):
@@ -169,11 +182,10 @@ def _already(table: RawTable, segment: str, first: int, second: int) -> str:
         keys = zip(*(map(str, table.columns[n]) for n in (SYSTEM[0], segment, name)), strict=True)
         if len(set(keys)) == table.n_rows:
             shown = table.given.get(name, name)
-            return (
-                f'stand on line {table.line(first)} already: columns={{"doc": "{shown}"}} if ids '
-                f'are counted within it, columns={{"epoch": "{shown}"}} if it numbers repeats'
-            )
-    return table.already(first, second)
+            within = f'columns={{"task": "{shown}"}} if ids are counted within it'
+            repeats = f'columns={{"epoch": "{shown}"}} if it numbers repeats'
+            return f"{within}, {repeats}" if roles.is_whole(table, name) else within
+    return ""
 
 
 def _stated(table: RawTable, name: str) -> dict[str, Any]:
@@ -241,6 +253,9 @@ def _wide_systems(table: RawTable) -> list[str]:
 def _prepared_wide(table: RawTable) -> RawTable:
     """Name segments by their documents, and leave out a last row that is the mean of all."""
     systems = [name for name in _wide_systems(table) if not roles.is_text(name)]
+    percent = [name for name in systems if table.has_percents(name)]
+    plain = [(table, name) for name in systems if name not in percent]
+    table = reshape.as_shares(table, percent, plain) if percent and plain else table
     table = reshape.within_documents(reshape.within_tasks(table))
     return roles.without_mean_row(table, systems)
 

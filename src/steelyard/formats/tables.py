@@ -37,12 +37,27 @@ from steelyard.formats.rawtable import RawTable
 PLAIN = 'plain texts, a line for each segment, are for "steelyard score"'
 EXCEL = ("xlsx", "xlsm", "xlsb", "xls", "ods")
 _FAST_FROM = 200_000  # bytes; below this, importing DuckDB costs more than it saves
+_MAGIC = {
+    b"PAR1": "is a Parquet file: name it .parquet",
+    b"ARROW1": "is a Feather (Arrow) file: save it as .parquet or .csv",
+    b"\xfd7zXZ": "is an xz archive: unpack it",
+    b"BZh": "is a bzip2 archive: unpack it",
+    b"7z\xbc\xaf": "is a 7z archive: unpack it",
+    b"PK\x03\x04": "is a zip archive: unpack it",
+}
 _LONGEST = 8_000_000  # bytes of a line: every thread of DuckDB has buffers of that size
 _DELIMITERS = (",", "\t", ";", "|")
 _LOOK = 30  # lines that show what separates cells
 #: Keys of ours that hold lists or objects.
 NESTED = frozenset(("out", "refs", "errors", "entities", "annotated_sentence", "mentions"))
 _DEEPEST = 6  # objects in objects whose values become columns
+#: Per cent, commas in numbers, a long minus, and blanks that no line breaks at.
+_LOCAL = re.compile("[0-9] ?%|[0-9],[0-9]|[0-9][\u00a0\u202f\u2009]|\u2212[0-9.]")
+_BEFORE, _BEHIND = r'(?:^|(?<=[;\t|"]))[ +-]?', r'(?=[;\t|"\r]|$)'
+_GROUPS = re.compile(rf"{_BEFORE}[1-9][0-9]{{0,2}}\.[0-9]{{3}}{_BEHIND}", re.MULTILINE)
+_DECIMALS = re.compile(
+    rf"{_BEFORE}(0?\.[0-9]+|[0-9]+\.([0-9]{{1,2}}|[0-9]{{4,}})){_BEHIND}", re.MULTILINE
+)
 _INDEX = "Unnamed: 0"  # what pandas calls the numbers of rows that it wrote without a name
 Record = tuple[int, Sequence[Any]]  # the line of a row, and its cells
 
@@ -61,8 +76,9 @@ def read(path: Path, *, is_text: Callable[[str], bool] = lambda _: False) -> Raw
     data = files.read_bytes(path)
     if is_excel(kind, data[:4096]):
         return _read_excel(path, data)
-    if data.startswith(b"PAR1"):
-        raise InputError("is a Parquet file: name it .parquet", path=path)
+    for magic, what in _MAGIC.items():
+        if data.startswith(magic):
+            raise InputError(what, path=path)
     text, encoding = files.decode_table(data, path)
     if not text.strip():
         raise InputError("empty file", path=path)
@@ -161,15 +177,19 @@ def _read_delimited(
     if delimiter == "\t" and ragged:
         # Tab-separated texts often hold quotes that are just characters.
         records = list(csv_records(text, delimiter, quoted=False))
-    usual = "." if delimiter == "," else ""
-    local = re.search("[0-9] ?%|[0-9],[0-9]", text) is not None
-    return _with_numbers(_laid_out(path, records), is_text, usual if local else None)
+    local = _LOCAL.search(text) or (delimiter != "," and _may_be_grouped(text))
+    return _with_numbers(_laid_out(path, records), is_text, local=bool(local))
 
 
-def _with_numbers(table: RawTable, is_text: Callable[[str], bool], usual: str | None) -> RawTable:
+def _may_be_grouped(text: str) -> bool:
+    """Tell whether points may group digits: some stand before three, none before more or less."""
+    return bool(_GROUPS.search(text)) and not _DECIMALS.search(text)
+
+
+def _with_numbers(table: RawTable, is_text: Callable[[str], bool], *, local: bool) -> RawTable:
     """Convert columns that hold numbers alone, once; digits behind a zero are a name.
 
-    Percentages, decimal commas and grouped digits are read if there is a ``usual`` decimal mark.
+    Percentages, decimal commas and grouped digits are read where there are ``local`` numbers.
     """
     columns: dict[str, Cells] = dict(table.columns)
     for name, column in table.columns.items():
@@ -178,20 +198,24 @@ def _with_numbers(table: RawTable, is_text: Callable[[str], bool], usual: str | 
         numbers = cells.numbers_of(column)
         if numbers is not None and not np.isnan(numbers).all():
             columns[name] = numbers
-    mark = usual if usual is None else cells.decimal_mark(columns.values()) or usual
-    for name, column in list(columns.items()):
-        if mark is None or is_text(name):
-            continue
+    read = [name for name in columns if local and not is_text(name)]
+    mark = cells.decimal_mark(table.columns[name] for name in read)
+    for name in read:
         try:
-            numbers = cells.as_written(column, mark)
+            numbers = cells.as_written(table.columns[name], mark)
         except cells.Ambiguous as error:
             cell = str(error)
-            table.fail(
-                f"column '{name}': '{cell}' may be {cell.replace(',', '')} or "
-                f"{cell.replace(',', '.')}; write it without the comma, or with a decimal point"
-            )
-        columns[name] = column if numbers is None else numbers
-    return replace(table, columns=columns)
+            plain, point = cell.replace(",", "").replace(".", ""), cell.replace(",", ".")
+            better = "without the comma, or with a decimal point"
+            if "." in cell:
+                better = "without the point, or all numbers with a decimal point"
+            table.fail(f"column '{name}': '{cell}' may be {plain} or {point}; write it {better}")
+        columns[name] = columns[name] if numbers is None else numbers
+    percents = {
+        name for name, column in table.columns.items()
+        if columns[name] is not column and any("%" in cell for cell in column)
+    }  # fmt: skip
+    return replace(table, columns=columns, percents=frozenset(percents))
 
 
 # Where the table is: below titles, beside empty columns.
@@ -528,7 +552,9 @@ def _read_excel(path: Path, data: bytes) -> RawTable:
         records = [(line, row) for line, row in enumerate(rows, 1) if _n_filled(row)]
         if len(records) > 1 and max(_n_filled(row) for _, row in records) > 1:
             table = _laid_out(path, records)
-            return table if len(sheets) == 1 else table.noted(f"sheet '{name}' is read")
+            others = listed([repr(other) for other in sheets if other != name])
+            note = f"only sheet '{name}' of {len(sheets)} is read; not read: {others}"
+            return table.noted(note) if len(sheets) > 1 else table
     raise InputError("no sheet holds a table", path=path)
 
 
@@ -577,6 +603,11 @@ def _read_with_duckdb(
     header, row = first[0].split(delimiter), first[-1].split(delimiter)
     good = 1 < len(header) == len(row) == len(set(header)) and all(map(str.strip, header))
     if len(first) < 2 or not good or are_padded(header) or header[0] == _INDEX:
+        return None
+    if delimiter != "," and _may_be_grouped(text):
+        return None
+    local = (cell for cell in row if parse_number(cell) is None)
+    if any(cells.as_written([cell], ".") is not None for cell in local):
         return None
     if not duck.has_room() or not _is_plain(text):  # the parser needs less
         return None

@@ -25,7 +25,7 @@ from steelyard.formats import duck, files, parquet, registry, tables
 from steelyard.formats.cells import label
 from steelyard.formats.duck import quote
 from steelyard.formats.files import kept, on_disk
-from steelyard.formats.format import Foreign, Format
+from steelyard.formats.format import ForeignFormat, Format
 from steelyard.formats.judged import battles
 from steelyard.formats.judged.battles import LogColumns
 from steelyard.formats.load import check_columns
@@ -353,7 +353,7 @@ def _read_foreign(paths: Sequence[Path], columns: LogColumns) -> Read | None:
 
 
 def _holds_battles(form: Format | None) -> bool:
-    return isinstance(form, Foreign) and issubclass(form.gives, BattleLog)
+    return isinstance(form, ForeignFormat) and issubclass(form.gives, BattleLog)
 
 
 def _looks_like_ours(path: Path) -> bool:

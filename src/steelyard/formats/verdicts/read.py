@@ -21,7 +21,6 @@ from steelyard.data.verdicts import MISSING, OF_PAIRS, UNPARSED, Bools, Opinion,
 from steelyard.formats import arenas, files, frames, registry, tables
 from steelyard.formats.arenas import OUTCOME
 from steelyard.formats.cells import label, numbers_of
-from steelyard.formats.format import Foreign, ForeignFormat, ForeignTable
 from steelyard.formats.rawtable import RawTable, stacked
 from steelyard.formats.reading import Reading
 from steelyard.formats.verdicts import judges as speakers
@@ -169,7 +168,7 @@ def table_of(source: Any) -> RawTable:
         if view.is_log:
             registry.refuse_document(view)
         return _plain(view)
-    parts = [_unfolded(form, log) for form, log in logs]
+    parts = [form.unfold(log) for form, log in logs]
     whole = logs[0][0].settle(stacked(parts))
     if OUTCOME not in whole:
         return whole
@@ -196,13 +195,6 @@ def _narrowed(
             raise UsageError(f"no input has a column '{column}'; {hint(column, sorted(names))}")
     reading = Reading(how.where, how.ignore)
     return [reading.narrow(table) for table in inputs]
-
-
-def _unfolded(form: Foreign, view: FileView) -> RawTable:
-    if isinstance(form, ForeignFormat):
-        return form.unfold(view)
-    assert isinstance(form, ForeignTable)
-    return form.unfold(_plain(view))
 
 
 def _plain(view: FileView) -> RawTable:
