@@ -118,6 +118,7 @@ ASSIGNED: dict[str, tuple[str, ...]] = {
     "accepted": ACCEPTED,
     "lp": LANGUAGES,
     "rater": RATER,
+    "rank": ("rank",),
     "score": tuple(dict.fromkeys(("score", *RATING, *ERROR_VALUE))),
     "type": ITEM,
     "left": LEFT,

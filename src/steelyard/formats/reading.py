@@ -75,12 +75,16 @@ class Reading:
             return sheets.by_rater(table, raters)
         # Among ratings a score goes by its name until it is clear what else is there.
         rated = sheets.rater_column(table) is not None
-        return roles.assigned(table, [c for c in self.columns if not (rated and c[0] == "score")])
+        late = ("rank", "score") if rated else ("rank",)
+        return roles.assigned(table, [pair for pair in self.columns if pair[0] not in late])
 
     def rated(self, table: RawTable) -> RawTable:
         """Call the columns of ratings by our names."""
-        scores = {name for role, name in self.columns if role == "score"}
-        judged = sheets.rated(table, scores or self.named.scores)
+        scores, ranks = (
+            [name for role, name in self.columns if role == wanted and name in table]
+            for wanted in ("score", "rank")
+        )
+        judged = sheets.rated(table, scores or self.named.scores, ranks)
         if judged is table and sheets.rater_column(table) is None:
             return table
         return roles.without_summaries(judged)

@@ -1,0 +1,84 @@
+"""Tables with two readings: one question on the command line, whose answer gives the number."""
+
+from __future__ import annotations
+
+import csv
+import io
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from steelyard.cli.main import run
+
+Asked = tuple[int, str, Any]
+
+
+@pytest.fixture
+def steelyard(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: Any) -> Any:
+    """Run a command on files of the folder: its exit code, its errors, its JSON."""
+    monkeypatch.chdir(tmp_path)
+
+    def call(*words: str) -> Asked:
+        code = run([*words, "--json"])
+        shown = capsys.readouterr()
+        return code, shown.err, json.loads(shown.out) if shown.out.strip() else None
+
+    return call
+
+
+def write(name: str, header: str, rows: Any) -> None:
+    text = io.StringIO()
+    csv.writer(text, lineterminator="\n").writerows([header.split(","), *rows])
+    Path(name).write_text(text.getvalue(), encoding="utf-8")
+
+
+def order(result: Any) -> list[str]:
+    return [system["system"] for system in result["systems"]]
+
+
+ORDER = {"best": 1, "middle": 2, "worst": 3}
+
+
+@pytest.mark.parametrize("name", ["rank", "Ranking", "place", "position"])
+def test_ranks_in_a_column_put_the_first_first(steelyard: Any, name: str) -> None:
+    rows: list[list[Any]] = [
+        [r, s, i, place] for r in "ab" for i in range(6) for s, place in ORDER.items()
+    ]
+    write("x.csv", f"rater,system,segment,{name}", rows)
+    code, error, result = steelyard("human", "x.csv")
+    assert (code, order(result), result["protocol"]) == (0, list(ORDER), "rr")
+    assert f"ranks of '{name}', of which 1 is the best" in error
+    # Beside a score it is none, ties share a place, and what starts at 0 or ends high is asked.
+    scored = [[*row[:3], 10 * row[3], row[3]] for row in rows]
+    write("x.csv", f"rater,system,segment,score,{name}", scored)
+    assert order(steelyard("human", "x.csv", "--raw")[2]) == list(ORDER)[::-1]
+    tied = [[*row[:3], min(row[3], 2)] for row in rows]
+    write("x.csv", f"rater,system,segment,{name}", tied)
+    assert order(steelyard("human", "x.csv")[2])[0] == "best"
+    write("x.csv", f"rater,system,segment,{name}", [[*row[:3], 2 * row[3] - 1] for row in rows])
+    code, error, _ = steelyard("human", "x.csv")
+    asked = f"column '{name}' could hold ranks or scores: --columns rank={name} if 1 is the best"
+    assert code == 2
+    assert asked in error
+    assert order(steelyard("human", "x.csv", "--columns", f"rank={name}")[2]) == list(ORDER)
+    assert order(steelyard("human", "x.csv", "--raw", "--score", name)[2]) == list(ORDER)[::-1]
+
+
+def test_ranks_in_a_column_per_system_one_of_which_is_called_like_a_role(steelyard: Any) -> None:
+    rows = [[r, i, 1 + (i > 4), 2 - (i > 4), 3] for r in "ab" for i in range(6)]
+    write("x.csv", "rater,segment,NMT,LLM,SMT", rows)
+    code, error, _ = steelyard("human", "x.csv")
+    assert code == 2
+    ranks, scores = "rank=NMT,rank=LLM,rank=SMT", "score=NMT,score=LLM,score=SMT"
+    assert f"--columns {ranks} if 1 is the best, --columns {scores} if more is better" in error
+    assert order(steelyard("human", "x.csv", "--columns", ranks)[2]) == ["NMT", "LLM", "SMT"]
+    result = steelyard("human", "x.csv", "--raw", "--columns", scores)[2]
+    assert order(result) == ["SMT", "LLM", "NMT"]
+    assert result["systems"][0]["raw"] == 3
+    # Systems called by numbers stay a column of systems beside a score.
+    write(
+        "x.csv", "rater,segment,llm,score", [[*row[:2], k, 9 * k] for row in rows for k in (1, 2)]
+    )
+    assert order(steelyard("human", "x.csv", "--raw")[2]) == ["2", "1"]
