@@ -82,3 +82,33 @@ def test_ranks_in_a_column_per_system_one_of_which_is_called_like_a_role(steelya
         "x.csv", "rater,segment,llm,score", [[*row[:2], k, 9 * k] for row in rows for k in (1, 2)]
     )
     assert order(steelyard("human", "x.csv", "--raw")[2]) == ["2", "1"]
+
+
+def test_outputs_that_a_list_of_errors_does_not_name(steelyard: Any) -> None:
+    rows = [["ann", "good", k, "accuracy", "major"] for k in range(3)]
+    rows += [["ann", "bad", k, "fluency", "minor" if k < 10 else "major"] for k in range(20)]
+    header = "rater,system,segment,category,severity"
+    write("x.csv", header, rows)
+    code, error, _ = steelyard("human", "x.csv")
+    assert code == 2
+    assert "17 outputs have no row that others of their segment have, such as segment" in error
+    assert "--unlisted error-free if they have no errors, --unlisted unrated if nobody" in error
+    for meaning, order_then, mean, n in (
+        ("error-free", ["good", "bad"], -0.75, 20), ("unrated", ["bad", "good"], -5, 3),
+    ):  # fmt: skip
+        code, error, result = steelyard("human", "x.csv", "--unlisted", meaning)
+        good = next(of for of in result["systems"] if of["system"] == "good")
+        assert (code, order(result), good["raw"], good["n_segments"]) == (0, order_then, mean, n)
+        assert ("17 outputs without a row" in error) == (meaning == "error-free")
+    # A row without an error shows that outputs are listed, and equal segments leave nothing open.
+    for none in (["No-error", ""], ["No error", "none"], ["None", "none"]):
+        write("x.csv", header, [*rows, ["ann", "good", 9, *none]])
+        code, _, result = steelyard("human", "x.csv")
+        assert (code, result["systems"][-1]["raw"]) == (0, -3.75)
+    write("x.csv", header, [row for row in rows if row[2] < 3])
+    assert steelyard("human", "x.csv")[0] == 0
+    # Two raters: who marked nothing of a segment did not judge it.
+    others = [["bo", *row[1:]] for row in rows if row[1] == "bad" and row[2] > 15]
+    write("x.csv", header, rows + others)
+    result = steelyard("human", "x.csv", "--unlisted", "error-free")[2]
+    assert {of["system"]: of["n_ratings"] for of in result["systems"]} == {"good": 24, "bad": 24}

@@ -35,6 +35,7 @@ Presets = Literal["wmt22", "wmt24", "wmt24-micro", "wmt25", "wmt26"]
 Clusters = Literal["wmt", "none"]
 Correction = Literal["none", "bonferroni", "holm", "benjamini-hochberg"]
 Test = Literal["rank-sum", "permutation", "t"]
+Unlisted = Literal["error-free", "unrated"]
 Model = Literal["trueskill", "bt", "expected-wins"]
 Scale = str | Sequence[str] | Sequence[float]
 Raters = str | Path | Mapping[str, Sequence[str]]
@@ -175,7 +176,17 @@ class DirectAssessment(_Scaled, _Standardised, _Tested, Protocol):
 
 
 @dataclass(frozen=True, kw_only=True)
-class Mqm(_Standardised, _Tested, Protocol):
+class _Listed(Options):
+    unlisted: Unlisted | None = choice(
+        None,
+        get_args(Unlisted),
+        "What outputs are that a list of errors does not name (mqm, darr); asked if no row says "
+        "that an output has no errors.",
+    )
+
+
+@dataclass(frozen=True, kw_only=True)
+class Mqm(_Listed, _Standardised, _Tested, Protocol):
     """MQM: an output is worth minus what its marked errors cost.
 
     Parameters
@@ -184,6 +195,9 @@ class Mqm(_Standardised, _Tested, Protocol):
         ``wmt``, ``wmt21`` or a TOML file; by default what fits the categories.
     cap
         The most that one rating may cost.
+    unlisted
+        What outputs are that a list of errors does not name, while others of their segment are in
+        it: ``error-free`` or ``unrated``.
     standardised, clusters, alpha, correction, test
         As in ``sy.da``; by default raw scores and the paired permutation test.
     """
@@ -228,7 +242,7 @@ class RelativeRanking(_Clustered, Protocol):
 
 
 @dataclass(frozen=True, kw_only=True)
-class Darr(_Scaled, _Standardised, Protocol):
+class Darr(_Listed, _Scaled, _Standardised, Protocol):
     """DARR: pairs of outputs, made of scores that differ by a threshold.
 
     Parameters
@@ -239,6 +253,8 @@ class Darr(_Scaled, _Standardised, Protocol):
         Whether identical texts are ties, and whether ties are kept.
     standardised, quality_control, min_seconds, scale
         As in ``sy.da``; by default raw scores.
+    unlisted
+        As in ``sy.mqm``.
     """
 
     name: ClassVar[str] = "darr"

@@ -24,6 +24,7 @@ from steelyard.data.units import column_of
 from steelyard.formats import columns as roles
 from steelyard.formats.files import kept
 from steelyard.formats.format import TableFormat
+from steelyard.formats.judged import errors
 from steelyard.formats.judged import ratings as directassessment
 from steelyard.formats.load import check_columns
 from steelyard.formats.options import selection
@@ -293,6 +294,14 @@ def _gathered(held: _Held, scorer: Scorer, options: HumanOptions) -> Inputs:
     reads = held.reads
     files = [file for read in reads for file in read.files or getattr(read.value, "inputs", ())]
     together = _together(judgements)
+    by_error = any(
+        {roles.CATEGORY, roles.SEVERITY} <= set(table.columns) for _, table in held.tables
+    )
+    if by_error and isinstance(together, Ratings) and together.errors is not None:
+        clean = errors.unlisted(together, options.unlisted)
+        if clean is not None:
+            together = _together([together, clean])
+            notes.append(f"{plural(len(clean), 'output')} without a row taken for error-free")
     if options.raters is not None:
         if not isinstance(together, (Ratings, Rankings)):
             raise UsageError("raters=... merges logins, which these judgements do not have")

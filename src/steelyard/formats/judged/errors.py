@@ -16,7 +16,7 @@ from typing import Any
 
 import numpy as np
 
-from steelyard.core.errors import InputError, hint
+from steelyard.core.errors import InputError, UsageError, hint
 from steelyard.core.text import plural
 from steelyard.data.judgements import ErrorSpan, Ratings
 from steelyard.formats import columns as roles
@@ -157,9 +157,45 @@ def _errors(table: RawTable) -> Iterator[Spans | None]:
 
 def is_error(category: str, severity: str) -> bool:
     """Tell whether a row is about an error: some say that there is none, some say nothing."""
-    return bool(category or severity) and "no-error" not in (
-        category.casefold(),
-        severity.casefold(),
+    said = {re.sub("[ _]", "-", word.strip().casefold()) for word in (category, severity)}
+    return said.isdisjoint(("no-error", "no-errors")) and not said <= {"", "none"}
+
+
+def unlisted(ratings: Ratings, meaning: str | None) -> Ratings | None:
+    """Return ratings of the outputs that a list of errors does not name, if they are error-free.
+
+    Where no row says that an output has no errors, the user is asked: they may be unrated, too. A
+    rater judged all outputs of a segment of which they marked any.
+    """
+    judged: dict[int, set[tuple[int, int]]] = {}
+    documents: dict[int, str] = {}
+    domains: dict[int, str] = {}
+    for row, system in enumerate(ratings.system.tolist()):
+        segment = int(ratings.segment[row])
+        judged.setdefault(system, set()).add((int(ratings.rater[row]), segment))
+        documents[segment] = "" if ratings.document is None else ratings.document[row]
+        domains[segment] = "" if ratings.domain is None else ratings.domain[row]
+    every = set().union(*judged.values())
+    missing = [(system, *of) for system in sorted(judged) for of in sorted(every - judged[system])]
+    names_clean = any(errors == () for errors in ratings.errors or ())
+    if not missing or meaning == "unrated" or (meaning is None and names_clean):
+        return None
+    if meaning is None:
+        shown = f"such as segment '{ratings.segments[missing[0][2]]}' of system "
+        raise UsageError(
+            f"no row of category and severity says that an output has no error, and "
+            f"{plural(len(missing), 'output')} have no row that others of their segment have, "
+            f"{shown}'{ratings.systems[missing[0][0]]}': "
+            'unlisted="error-free" if they have no errors, unlisted="unrated" if nobody judged them'
+        )
+    return Ratings.from_labels(
+        [ratings.systems[system] for system, _, _ in missing],
+        [ratings.segments[segment] for _, _, segment in missing],
+        [ratings.raters[rater] for _, rater, _ in missing],
+        np.full(len(missing), np.nan),
+        errors=((),) * len(missing),
+        document=tuple(documents[of] for _, _, of in missing) if any(documents.values()) else None,
+        domain=tuple(domains[of] for _, _, of in missing) if any(domains.values()) else None,
     )
 
 
