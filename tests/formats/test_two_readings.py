@@ -85,7 +85,7 @@ def test_ranks_in_a_column_per_system_one_of_which_is_called_like_a_role(steelya
 
 
 def test_outputs_that_a_list_of_errors_does_not_name(steelyard: Any) -> None:
-    rows = [["ann", "good", k, "accuracy", "major"] for k in range(3)]
+    rows: list[list[Any]] = [["ann", "good", k, "accuracy", "major"] for k in range(3)]
     rows += [["ann", "bad", k, "fluency", "minor" if k < 10 else "major"] for k in range(20)]
     header = "rater,system,segment,category,severity"
     write("x.csv", header, rows)
@@ -112,3 +112,63 @@ def test_outputs_that_a_list_of_errors_does_not_name(steelyard: Any) -> None:
     write("x.csv", header, rows + others)
     result = steelyard("human", "x.csv", "--unlisted", "error-free")[2]
     assert {of["system"]: of["n_ratings"] for of in result["systems"]} == {"good": 24, "bad": 24}
+
+
+def votes(name: str, cells: list[tuple[Any, ...]], more: str = "") -> None:
+    rows = [(k, "x", "y", *cells[k % len(cells)]) for k in range(60)]
+    write(name, f"question_id,model_a,model_b{more}", rows)
+
+
+def test_votes_of_0_1_and_2(steelyard: Any) -> None:
+    votes("x.csv", [(0,), (0,), (0,), (1,), (2,)], ",winner")
+    code, error, _ = steelyard("compare", "--battles", "x.csv")
+    assert code == 2
+    assert "'winner' holds 0, 1 and 2: --words 0,1,2 if 0 says that the left one won" in error
+    for words, strength in (("0,1,2", 0.7), ("1,2,0", 0.5)):
+        code, _, result = steelyard("compare", "--battles", "x.csv", "--words", words)
+        assert (code, round(result["ranking"][0]["score"], 6)) == (0, strength)
+    votes("x.csv", [(0, 0), (1, 1), (2, 2), (2, 1)], ",human,gpt")
+    assert "column 'human' holds 0, 1 and 2" in steelyard("judge", "x.csv", "--human", "human")[1]
+    votes("x.csv", [(1,), (2,), (2,)], ",winner")  # where there is no 0, these are sides
+    assert steelyard("compare", "--battles", "x.csv")[0] == 0
+
+
+AGREE = [(0, 0), (1, 0), (2, 1)]  # what people and the judge say: left, right, tie
+
+
+@pytest.mark.parametrize(
+    ("words", "known"),
+    [
+        (("left", "right", "both"), True), (("A", "B", "neither"), True),
+        (("left", "right", "both good"), True), (("1", "2", "equal"), True),
+        (("left", "right", "unsure"), False), (("A besser", "B besser", "gleich"), False),
+        (("1", "2", "3"), False), (("m", "M", "="), False),
+    ],
+)  # fmt: skip
+def test_words_that_say_neither_side(
+    steelyard: Any, words: tuple[str, str, str], known: bool
+) -> None:
+    votes("x.csv", [(words[a], words[b]) for a, b in AGREE], ",human,gpt")
+    code, error, result = steelyard("judge", "x.csv", "--human", "human")
+    assert code == (0 if known else 2)
+    if not known:
+        answer = ["--words", ",".join(words)]
+        assert f"--words {answer[1]}" in error or "--words LEFT,RIGHT,TIE gives the words" in error
+        code, _, result = steelyard("judge", "x.csv", "--human", "human", *answer)
+        named = steelyard("judge", "x.csv", "--human", "human", "--judges", "gpt", *answer)[2]
+        assert named["judges"] == result["judges"]
+    assert code == 0
+    assert result["judges"][0]["n"] == 60
+    assert result["judges"][0]["accuracy"]["value"] == pytest.approx(1 / 3)
+
+
+@pytest.mark.parametrize("cell", ["{}/5", "{} / 5"])
+def test_grades_out_of_a_number_are_these_grades(steelyard: Any, cell: str) -> None:
+    grades = [(k, 1 + k % 5, 1 + (k // 2) % 5) for k in range(60)]
+    results = []
+    for form in ("{}", cell):
+        write("x.csv", "id,ann,gpt", [(k, form.format(a), form.format(b)) for k, a, b in grades])
+        code, _, result = steelyard("judge", "x.csv", "--human", "ann")
+        results.append((code, result["judges"]))
+    assert results[0] == results[1]
+    assert results[0][0] == 0
