@@ -172,3 +172,76 @@ def test_grades_out_of_a_number_are_these_grades(steelyard: Any, cell: str) -> N
         results.append((code, result["judges"]))
     assert results[0] == results[1]
     assert results[0][0] == 0
+
+
+SCORES = {("a", "A"): 50, ("a", "B"): 60, ("b", "A"): 70, ("b", "B"): 90}
+MEANS = {"A": 61.5, "B": 76.5}
+
+
+def means(asked: Asked) -> dict[str, float]:
+    code, error, result = asked
+    assert code == 0, error
+    return {of["system"]: of["raw"] for of in result["systems"]}
+
+
+def test_ratings_in_objects(steelyard: Any) -> None:
+    rows = [
+        {"annotator": {"id": r, "model": "none"}, "item": {"system": s, "segment": f"s{k}"},
+         "rating": {"value": x + k}}
+        for (r, s), x in SCORES.items() for k in range(4)
+    ]  # fmt: skip
+    Path("x.jsonl").write_text("".join(f"{json.dumps(row)}\n" for row in rows), encoding="utf-8")
+    assert means(steelyard("human", "x.jsonl", "--raw")) == MEANS
+    plain = [{"item": row["item"], "judge": {"model": "j"}, "score": row["rating"]["value"]}
+             for row in rows[:8]]  # fmt: skip
+    Path("y.jsonl").write_text("".join(f"{json.dumps(row)}\n" for row in plain), encoding="utf-8")
+    assert steelyard("compare", "y.jsonl")[2]["systems"] == ["A", "B"]
+
+
+def test_a_file_per_rater(steelyard: Any) -> None:
+    for rater in "ab":
+        rows = [[s, k, x + k] for (r, s), x in SCORES.items() for k in range(4) if r == rater]
+        write(f"{rater}.csv", "system,segment,score", rows)
+        write(f"less-{rater}.csv", "system,segment,score", rows[rater == "b" :])
+        write(f"wide-{rater}.csv", "segment,A,B", [[k, *(SCORES[rater, s] + k for s in "AB")]
+                                                   for k in range(4)])  # fmt: skip
+    code, error, result = steelyard("human", "a.csv", "b.csv", "--raw")
+    assert means((code, error, result)) == MEANS
+    assert error.count("each file is a rater: a, b") == 1
+    named = ["--raw", "--columns", "rater=file"]
+    assert means(steelyard("human", "a.csv", "b.csv", *named)) == MEANS
+    assert means(steelyard("human", "wide-a.csv", "wide-b.csv", *named)) == MEANS
+    Path("less-b.csv").write_text("system,segment,score\nA,0,70\nB,0,90\n", encoding="utf-8")
+    code, error, _ = steelyard("human", "less-a.csv", "less-b.csv", "--raw")
+    assert code == 2
+    assert "--columns rater=file if each file is of one rater" in error
+    less = means(steelyard("human", "less-a.csv", "less-b.csv", *named))
+    assert less == {"A": 54, "B": 65.25}
+
+
+@pytest.mark.parametrize("name", ["user", "username", "email", "login", "annotator_name"])
+def test_users_are_raters_in_a_table_of_ratings(steelyard: Any, name: str) -> None:
+    rows = [[r, s, k, x + k] for (r, s), x in SCORES.items() for k in range(4)]
+    write("x.csv", f"{name},system,segment,score", rows)
+    assert means(steelyard("human", "x.csv", "--raw")) == MEANS
+
+
+def test_errors_under_other_names_and_their_counts(steelyard: Any) -> None:
+    rows = [["ann", s, k, kind, level] for s, level in (("A", "Minor"), ("B", "Major"))
+            for k in range(6) for kind in ("accuracy", "fluency")]  # fmt: skip
+    rows += [["ann", s, 6, "No-error", "no-error"] for s in "AB"]
+    write("x.csv", "rater,system,segment,Kategorie,Schweregrad", rows)
+    code, error, _ = steelyard("human", "x.csv")
+    assert code == 2
+    answer = "severity=Schweregrad,category=Kategorie"
+    assert f"--columns {answer} takes them so" in error
+    assert means(steelyard("human", "x.csv", "--columns", answer)) == {
+        "A": pytest.approx(-12 / 7), "B": pytest.approx(-60 / 7)
+    }  # fmt: skip
+    write(
+        "x.csv", "rater,system,segment,minor,major", [["a", s, k, k, 1] for s in "AB" for k in "12"]
+    )
+    code, error, _ = steelyard("human", "x.csv")
+    assert code == 2
+    assert "'minor', 'major' read like counts of errors" in error
+    assert "--score" not in error

@@ -39,7 +39,7 @@ from steelyard.formats.rawtable import RawTable, stacked
 from steelyard.formats.scoretables import LONG, WIDE
 from steelyard.formats.view import FileView
 
-_FILE_ROLES = ("task", "epoch")  # that files can have by columns={"task": "file"}
+_FILE_ROLES = ("task", "epoch", "rater")  # that files can have by columns={"task": "file"}
 _JSON = re.compile(r'\s*(\[\s*)?\{\s*"')  # as no table begins
 
 
@@ -69,6 +69,8 @@ class Reading:
         table = table.without(self.ignore)
         if self.scale:
             table = sheets.ordered(table, self.scale)
+        if self.judged and "rater" not in dict(self.columns):
+            table = sheets.with_users(table)
         raters = [name for role, name in self.columns if role == "rater" and name in table]
         raters = raters if len(raters) > 1 else sheets.rater_columns(table) if self.judged else []
         if raters:
@@ -419,12 +421,18 @@ def _files_with_role(parts: Sequence[_Decided], reading: Reading) -> tuple[str, 
             other, others = cells.setdefault(key, (table, row))
             differ = any(abs(a - b) > 0 for a, b in zip(row, others, strict=True))  # never of NaN
             if differ and other is not table:
-                if _count_apart(ids):
-                    return "task", long
+                same = all(labels == ids[0] for labels in ids)
+                if same if reading.judged else _count_apart(ids):
+                    return "rater" if reading.judged else "task", long
+                ways = (
+                    'columns={"rater": "file"} if each file is of one rater'
+                    if reading.judged
+                    else 'columns={"task": "file"} if each file is a task, '
+                    'columns={"epoch": "file"} if they are repeated runs'
+                )
                 raise UsageError(
                     f"{other.place} and {table.place} have different scores of system '{key[0]}' "
-                    f'and segment \'{key[1]}\': columns={{"task": "file"}} if each file is a '
-                    'task, columns={"epoch": "file"} if they are repeated runs'
+                    f"and segment '{key[1]}': {ways}"
                 )
     return "", []
 
@@ -448,10 +456,15 @@ def _read_stacked(parts: Sequence[_Decided], role: str) -> Read:
         columns = {**part.table.columns, **column}
         tables.append(replace(part.table, columns=columns, given=in_file))
     whole = stacked(tables)
-    if role == "task":
-        whole = whole.noted(f"each file is a task: {listed(names, 8)}")
+    if role in ("task", "rater"):
+        whole = whole.noted(f"each file is a {role}: {listed(names, 8)}")
     columns_read = frozenset(("file",)).union(*(part.columns for part in parts))
-    return _read_decided(replace(parts[0], table=whole, columns=columns_read))
+    decided = parts[0]
+    if role == "rater":
+        plain = _of_table(whole, None, replace(decided.reading, where=(), ignore=(), columns=()))
+        assert isinstance(plain, _Decided)
+        decided, whole = plain, plain.table
+    return _read_decided(replace(decided, table=whole, columns=columns_read))
 
 
 # A file for each system.

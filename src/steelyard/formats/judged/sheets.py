@@ -41,6 +41,11 @@ _NAMES = {
     "severity": (roles.SEVERITY,),
 }  # fmt: skip
 _SCORE = (*roles.RATING, "overall", "overall_score", "overall_quality", "slider")
+_USERS = ("user", "user_id", "username", "user_name", "email", "login")  # who rate, if any do
+#: Names that say what a column is behind a dot, too: ``item.system``.
+_NESTED = {"rater": roles.RATER, "system": ("system", "model"), "segment": ("segment", "seg"),
+           "doc": roles.DOCUMENT}  # fmt: skip
+_LEVELS = frozenset(("minor", "major", "critical"))  # of errors
 _PLACES = frozenset(("rank", "ranking", "place", "position"))  # of an output among others
 #: Names of systems that people give their columns, too, which then hold numbers.
 _ONE_SYSTEM = frozenset(("model", "name", "engine", "llm", "provider", "generator"))
@@ -92,8 +97,27 @@ def _column(table: RawTable, role: str, taken: Collection[str] = ()) -> str | No
     """Return the column of a role: by the very name first, then as people spell it."""
     free = [name for name in table.columns if name not in taken]
     spelled = {key_of(name): name for name in reversed(free)}
-    exact = [name for name in _NAMES[role] if name in free]
-    return next(iter([*exact, *(spelled[key] for key in _NAMES[role] if key in spelled)]), None)
+    names = [name for name in _NAMES[role] if name in free]
+    names += [spelled[key] for key in _NAMES[role] if key in spelled]
+    ends = _NESTED.get(role, ())
+    names += [n for n in free if "." in n and key_of(roles.last_part(n)) in ends]
+    return next(iter(names), None)
+
+
+def _says_score(name: str) -> bool:
+    return key_of(name) in _SCORE or key_of(roles.last_part(name)) in _SCORE
+
+
+def with_users(table: RawTable) -> RawTable:
+    """Take users for raters in a table of ratings that names no rater, if they rate repeatedly."""
+    names = [name for name in table.columns if key_of(name) in _USERS]
+    if (
+        rater_column(table) is not None
+        or not names
+        or len(set(table.labels(names[0]))) == table.n_rows
+    ):
+        return table
+    return roles.called(table, names[0], "rater").noted(f"taken: '{names[0]}' as the rater")
 
 
 def rated(table: RawTable, named: Collection[str] = (), places: Sequence[str] = ()) -> RawTable:
@@ -121,13 +145,13 @@ def rated(table: RawTable, named: Collection[str] = (), places: Sequence[str] = 
         return _stacked(table, columns, wide, sure=len(named) > 1)
     if "system" not in columns or "segment" not in columns:
         lacking = "segment" if "system" in columns else "system"
-        if "rater" in columns and any(key_of(name) in _SCORE for name in candidates):
+        if "rater" in columns and any(map(_says_score, candidates)):
             table.fail(
                 f"no column names the {lacking} that raters judged, of "
                 f'{listed(list(table.columns), 8)}: columns={{"{lacking}": "NAME"}} says which does'
             )
         return table
-    score = _score(table, candidates, named, errors=errors)
+    score = _score(table, candidates, named, columns.values(), errors=errors)
     if score is not None:
         columns["score"] = score
     return _called(table, columns)
@@ -193,7 +217,7 @@ def _scores(table: RawTable, taken: Collection[str]) -> list[str]:
             continue
         if roles.is_text(name) and name not in _TEXTS:  # which a system may be called
             continue
-        if key_of(name) not in _SCORE and not _NO_SCORE.isdisjoint(roles.words(name)):
+        if not _says_score(name) and not _NO_SCORE.isdisjoint(roles.words(name)):
             continue
         values = numbers_of(table.columns[name])
         if values is not None and not np.isnan(values).all():
@@ -202,22 +226,37 @@ def _scores(table: RawTable, taken: Collection[str]) -> list[str]:
 
 
 def _score(
-    table: RawTable, candidates: Sequence[str], named: Collection[str], *, errors: bool
-) -> str | None:
+    table: RawTable, candidates: Sequence[str], named: Collection[str], taken: Collection[str], *,
+    errors: bool,
+) -> str | None:  # fmt: skip
     """Return the column of the score; ask where several could be it."""
     wanted = [name for name in table.columns if name in named]
     if len(wanted) == 1:
         return wanted[0]
     if any(name in table for name in (roles.ERROR_VALUE if errors else roles.RATING)):
         return None  # the reader finds it, or asks which of two
-    called = [name for name in candidates if key_of(name) in _SCORE]
+    called = [name for name in candidates if _says_score(name)]
     if len(called) == 1 or len(candidates) == 1:
         return (called if len(called) == 1 else candidates)[0]
+    counts = [name for name in candidates if not _LEVELS.isdisjoint(roles.words(name))]
+    if len(counts) > 1:
+        table.fail(
+            f"columns {listed([repr(n) for n in counts], 4)} read like counts of errors: expected "
+            "a score of each output, or a row of each error with its category and severity"
+        )
     if candidates:
         _ask(table, "score", candidates)
     if errors:
         return None
     worded = dict(_worded(table))
+    levels = [n for n, words in worded.items() if not _LEVELS.isdisjoint(map(str.casefold, words))]
+    kinds = [name for name in table.columns if scale_words(table.columns[name])
+             and name not in (*taken, *levels)]  # fmt: skip
+    if levels and kinds:
+        raise UsageError(
+            f"{table.place}: columns '{levels[0]}' and '{kinds[0]}' read like those of errors: "
+            f'columns=[("severity", "{levels[0]}"), ("category", "{kinds[0]}")] takes them so'
+        )
     if len(worded) > 1:
         _ask(table, "score", list(worded))
     return next(iter(worded), None)
@@ -233,7 +272,7 @@ def _place(
     if places or not usual or not set(table.columns).isdisjoint(named):
         return next(iter(places), None)
     others = [name for name in candidates if name not in usual]
-    if any(key_of(name) in _SCORE for name in (*others, *dict(_worded(table)))):
+    if any(map(_says_score, (*others, *dict(_worded(table))))):
         return None
     if others and usual[0] not in candidates:  # where it stood, beside what is a score
         return None
