@@ -185,7 +185,7 @@ def means(asked: Asked) -> dict[str, float]:
 
 
 def test_ratings_in_objects(steelyard: Any) -> None:
-    rows = [
+    rows: list[Any] = [
         {"annotator": {"id": r, "model": "none"}, "item": {"system": s, "segment": f"s{k}"},
          "rating": {"value": x + k}}
         for (r, s), x in SCORES.items() for k in range(4)

@@ -14,12 +14,12 @@ from dataclasses import dataclass, fields
 from pathlib import Path
 from typing import Any, ClassVar, Literal, TypedDict, get_args
 
-from steelyard.core.errors import UsageError, hint
+from steelyard.core.errors import UsageError
 from steelyard.core.options import (
     Options,
     bootstraps,
+    check_choice,
     check_instance,
-    check_text,
     choice,
     flag,
     fraction,
@@ -123,9 +123,7 @@ class _Clustered(Options):
 @dataclass(frozen=True, kw_only=True)
 class _Tested(_Clustered):
     test: Test | None = choice(
-        None,
-        get_args(Test),
-        "Test of two systems; rank-sum for da, else permutation.",
+        None, get_args(Test), "Test of two systems; rank-sum for da, else permutation."
     )
 
 
@@ -178,10 +176,7 @@ class DirectAssessment(_Scaled, _Standardised, _Tested, Protocol):
 @dataclass(frozen=True, kw_only=True)
 class _Listed(Options):
     unlisted: Unlisted | None = choice(
-        None,
-        get_args(Unlisted),
-        "What outputs are that a list of errors does not name (mqm, darr); asked if no row says "
-        "that an output has no errors.",
+        None, get_args(Unlisted), "What outputs are that no row of errors names (mqm, darr)."
     )
 
 
@@ -196,8 +191,7 @@ class Mqm(_Listed, _Standardised, _Tested, Protocol):
     cap
         The most that one rating may cost.
     unlisted
-        What outputs are that a list of errors does not name, while others of their segment are in
-        it: ``error-free`` or ``unrated``.
+        What outputs without a row are whose segment has rows: ``error-free`` or ``unrated``.
     standardised, clusters, alpha, correction, test
         As in ``sy.da``; by default raw scores and the paired permutation test.
     """
@@ -251,10 +245,8 @@ class Darr(_Listed, _Scaled, _Standardised, Protocol):
         The difference that decides a pair; 25 for raw scores.
     identical_ties, keep_ties
         Whether identical texts are ties, and whether ties are kept.
-    standardised, quality_control, min_seconds, scale
-        As in ``sy.da``; by default raw scores.
-    unlisted
-        As in ``sy.mqm``.
+    standardised, quality_control, min_seconds, scale, unlisted
+        As in ``sy.da`` and ``sy.mqm``; by default raw scores.
     """
 
     name: ClassVar[str] = "darr"
@@ -306,9 +298,7 @@ class HumanOptions(Darr, RelativeRanking, Mqm, Esa):
                      metavar="auto|segment|document|prompt|COLUMN|N")  # fmt: skip
     n_bootstrap: int = bootstraps(least=0)
     raters: Raters | None = source(
-        None,
-        "Who has which logins: a table with columns login and person.",
-        metavar="FILE",
+        None, "Who has which logins: a table with columns login and person.", metavar="FILE"
     )
     human: str | None = text(
         None, "The human score of a table (darr), or the ratings of a set.", metavar="NAME"
@@ -322,18 +312,10 @@ class HumanOptions(Darr, RelativeRanking, Mqm, Esa):
     where: tuple[tuple[str, str], ...] = ()
     columns: tuple[tuple[str, str], ...] = ()
     ignore: Collection[str] = names((), "Skip these columns.")
-    format: str | None = text(
-        None,
-        "Format of inputs that could be of several; steelyard data formats lists them.",
-        metavar="NAME",
-    )
+    format: str | None = text(None, "Format of the inputs (data formats).", metavar="NAME")
 
     def __post_init__(self) -> None:
-        check_text(protocol=self.protocol)
-        if self.protocol not in PROTOCOLS:
-            raise UsageError(
-                f"unknown protocol '{self.protocol}'; {hint(self.protocol, PROTOCOLS)}"
-            )
+        check_choice(PROTOCOLS, protocol=self.protocol)
         super().__post_init__()
 
     def changed(self) -> list[str]:

@@ -11,7 +11,6 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from steelyard.core.errors import DegenerateError, InputError, UsageError, hint
 from steelyard.core.table import Cell, Column, Table
@@ -193,12 +192,6 @@ def penalties(ratings: Ratings, weights: Weights, cap: float | None = None) -> P
     if cap is not None:
         units = np.minimum(units, int(limit * scale))
     return Penalties(units, scale)
-
-
-def mqm_averages(ratings: Ratings, costs: Penalties, rows: NDArray[np.bool_]) -> Averages:
-    """Return minus the mean cost over these ratings of each output."""
-    whole = average(ratings, {"mqm": -costs.units}, rows)
-    return replace(whole, values={"mqm": whole.values["mqm"] / costs.scale + 0.0})
 
 
 def profile(ratings: Ratings, weights: Weights, systems: Sequence[str]) -> Table:
@@ -424,7 +417,8 @@ class _DirectAssessment(Scorer):
             raise UsageError("no system is left")
         rows &= np.isin(ratings.system, positions(tuple(wanted), ratings.systems))
         if costs is not None and len(values) == 1:
-            averages = mqm_averages(ratings, costs, rows)
+            whole = average(ratings, {"mqm": -costs.units}, rows)
+            averages = replace(whole, values={"mqm": whole.values["mqm"] / costs.scale + 0.0})
         else:
             averages = average(ratings, dict(reversed(values.items())), rows)
         averages, warnings = describe(averages, ratings, about)

@@ -294,14 +294,13 @@ def _gathered(held: _Held, scorer: Scorer, options: HumanOptions) -> Inputs:
     reads = held.reads
     files = [file for read in reads for file in read.files or getattr(read.value, "inputs", ())]
     together = _together(judgements)
-    by_error = any(
-        {roles.CATEGORY, roles.SEVERITY} <= set(table.columns) for _, table in held.tables
-    )
-    if by_error and isinstance(together, Ratings) and together.errors is not None:
+    marks = {roles.CATEGORY, roles.SEVERITY}
+    if isinstance(together, Ratings) and any(
+        marks <= table.columns.keys() for _, table in held.tables
+    ):
         clean = errors.unlisted(together, options.unlisted)
-        if clean is not None:
-            together = _together([together, clean])
-            notes.append(f"{plural(len(clean), 'output')} without a row taken for error-free")
+        together = _together([together, *clean])
+        notes += [f"{plural(len(of), 'output')} without a row taken for error-free" for of in clean]
     if options.raters is not None:
         if not isinstance(together, (Ratings, Rankings)):
             raise UsageError("raters=... merges logins, which these judgements do not have")
@@ -367,15 +366,12 @@ def _known_segments(sets: Sequence[EvalSet]) -> Segments | None:
 
 def ratings_of(es: EvalSet, human: str | None) -> Ratings:
     """Return the ratings that a set carries, by their name where there are several."""
-    if human is None and len(es.ratings) == 1:
-        return next(iter(es.ratings.values()))
-    if human is None or human not in es.ratings:
-        raise UsageError(
-            f"name the raw ratings (human=NAME); {hint(human or '', es.ratings)}"
-            if es.ratings
-            else "the input holds scores but no raw ratings"
-        )
-    return es.ratings[human]
+    if not es.ratings:
+        raise UsageError("the input holds scores but no raw ratings")
+    name = next(iter(es.ratings)) if human is None and len(es.ratings) == 1 else human or ""
+    if name not in es.ratings:
+        raise UsageError(f"name the raw ratings (human=NAME); {hint(name, es.ratings)}")
+    return es.ratings[name]
 
 
 #: Columns of ratings that some files lack, and what their rows then hold.

@@ -161,42 +161,36 @@ def is_error(category: str, severity: str) -> bool:
     return said.isdisjoint(("no-error", "no-errors")) and not said <= {"", "none"}
 
 
-def unlisted(ratings: Ratings, meaning: str | None) -> Ratings | None:
-    """Return ratings of the outputs that a list of errors does not name, if they are error-free.
+def unlisted(rated: Ratings, meaning: str | None) -> list[Ratings]:
+    """Return the ratings of outputs that a list of errors does not name, if they are error-free.
 
     Where no row says that an output has no errors, the user is asked: they may be unrated, too. A
     rater judged all outputs of a segment of which they marked any.
     """
-    judged: dict[int, set[tuple[int, int]]] = {}
-    documents: dict[int, str] = {}
-    domains: dict[int, str] = {}
-    for row, system in enumerate(ratings.system.tolist()):
-        segment = int(ratings.segment[row])
-        judged.setdefault(system, set()).add((int(ratings.rater[row]), segment))
-        documents[segment] = "" if ratings.document is None else ratings.document[row]
-        domains[segment] = "" if ratings.domain is None else ratings.domain[row]
-    every = set().union(*judged.values())
-    missing = [(system, *of) for system in sorted(judged) for of in sorted(every - judged[system])]
-    names_clean = any(errors == () for errors in ratings.errors or ())
+    judged: dict[int, dict[tuple[int, int], int]] = {}  # rows by system, then rater and segment
+    keys = zip(rated.system.tolist(), rated.rater.tolist(), rated.segment.tolist(), strict=True)
+    for row, (system, *who) in enumerate(keys):
+        judged.setdefault(system, {})[who[0], who[1]] = row
+    first = {of: row for rows in judged.values() for of, row in rows.items()}
+    missing = [(system, of) for system, rows in sorted(judged.items())
+               for of in sorted(first.keys() - rows.keys())]  # fmt: skip
+    names_clean = any(errors == () for errors in rated.errors or ())
     if not missing or meaning == "unrated" or (meaning is None and names_clean):
-        return None
+        return []
     if meaning is None:
-        shown = f"such as segment '{ratings.segments[missing[0][2]]}' of system "
+        system, (_, segment) = missing[0]
         raise UsageError(
             f"no row of category and severity says that an output has no error, and "
-            f"{plural(len(missing), 'output')} have no row that others of their segment have, "
-            f"{shown}'{ratings.systems[missing[0][0]]}': "
+            f"{plural(len(missing), 'output')} have no row that others of their segment have, such "
+            f"as segment '{rated.segments[segment]}' of system '{rated.systems[system]}': "
             'unlisted="error-free" if they have no errors, unlisted="unrated" if nobody judged them'
         )
-    return Ratings.from_labels(
-        [ratings.systems[system] for system, _, _ in missing],
-        [ratings.segments[segment] for _, _, segment in missing],
-        [ratings.raters[rater] for _, rater, _ in missing],
-        np.full(len(missing), np.nan),
-        errors=((),) * len(missing),
-        document=tuple(documents[of] for _, _, of in missing) if any(documents.values()) else None,
-        domain=tuple(domains[of] for _, _, of in missing) if any(domains.values()) else None,
-    )
+    known = {what: column for what in ("document", "domain") if (column := getattr(rated, what))}
+    return [ratings(
+        [Rating(rated.systems[system], rated.segments[of[1]], rated.raters[of[0]], np.nan, (),
+                **{what: column[first[of]] for what, column in known.items()})
+         for system, of in missing]
+    )]  # fmt: skip
 
 
 def marked_span(target: str | None) -> tuple[int, int] | tuple[None, None]:

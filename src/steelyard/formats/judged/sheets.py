@@ -110,14 +110,10 @@ def _says_score(name: str) -> bool:
 
 def with_users(table: RawTable) -> RawTable:
     """Take users for raters in a table of ratings that names no rater, if they rate repeatedly."""
-    names = [name for name in table.columns if key_of(name) in _USERS]
-    if (
-        rater_column(table) is not None
-        or not names
-        or len(set(table.labels(names[0]))) == table.n_rows
-    ):
+    user = next((name for name in table.columns if key_of(name) in _USERS), None)
+    if user is None or rater_column(table) or len(set(table.labels(user))) == table.n_rows:
         return table
-    return roles.called(table, names[0], "rater").noted(f"taken: '{names[0]}' as the rater")
+    return roles.called(table, user, "rater").noted(f"taken: '{user}' as the rater")
 
 
 def rated(table: RawTable, named: Collection[str] = (), places: Sequence[str] = ()) -> RawTable:
@@ -163,9 +159,11 @@ def _columns(table: RawTable) -> dict[str, str]:
         name = _column(table, role, columns.values())
         if name is not None:
             columns[role] = name
-    for role, fits in (("errors", _is_list), ("type", _is_type)):
-        name = columns.get(role, role)
-        if name != role and not (all(map(fits, table.columns[name])) and not table.blank(name)):
+    for role in {"errors", "type"} & columns.keys():
+        cells = table.columns[name := columns[role]]
+        lists = all(isinstance(cell, list | None) for cell in cells) and not table.blank(name)
+        types = all(str(cell).casefold() in ITEMS for cell in cells)
+        if name != role and not (lists if role == "errors" else types):
             del columns[role]
     if "severity" not in columns and "category" in columns:
         columns.setdefault("domain", columns.pop("category"))
@@ -176,14 +174,6 @@ def _columns(table: RawTable) -> dict[str, str]:
             del columns["system"]  # a system called so, beside others
     segment = columns.get("segment") or _segment(table, columns)
     return columns if segment is None else columns | {"segment": segment}
-
-
-def _is_list(cell: object) -> bool:
-    return isinstance(cell, list | None)
-
-
-def _is_type(cell: object) -> bool:
-    return str(cell).casefold() in ITEMS
 
 
 def _segment(table: RawTable, columns: dict[str, str]) -> str | None:
