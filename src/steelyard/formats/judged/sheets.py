@@ -47,8 +47,6 @@ _NESTED = {"rater": roles.RATER, "system": ("system", "model"), "segment": ("seg
            "doc": roles.DOCUMENT}  # fmt: skip
 _LEVELS = frozenset(("minor", "major", "critical"))  # of errors
 _PLACES = frozenset(("rank", "ranking", "place", "position"))  # of an output among others
-#: Names of systems that people give their columns, too, which then hold numbers.
-_ONE_SYSTEM = frozenset(("model", "name", "engine", "llm", "provider", "generator"))
 #: Words of criteria, so that columns named by them are no systems.
 _CRITERIA = frozenset(
     ("adequacy", "fluency", "accuracy", "quality", "coherence", "relevance", "naturalness",
@@ -168,7 +166,8 @@ def _columns(table: RawTable) -> dict[str, str]:
     if "severity" not in columns and "category" in columns:
         columns.setdefault("domain", columns.pop("category"))
     system = columns.get("system", "")
-    if key_of(system) in _ONE_SYSTEM and numbers_of(table.columns[system]) is not None:
+    called_so = key_of(system) in roles.SYSTEM_ALSO and not roles.says_id(system)
+    if called_so and numbers_of(table.columns[system]) is not None:
         others = {key_of(name) for name in _scores(table, columns.values())}
         if others and others.isdisjoint(_CRITERIA.union(_SCORE, _PLACES)):
             del columns["system"]  # a system called so, beside others

@@ -122,7 +122,7 @@ def read_verdicts(sources: Sequence[Any], how: VerdictReading) -> Verdicts:
     judges = speakers.judges(keyed, people, asked, kind)
     if how.asks and not any(judges):
         raise UsageError(
-            "judges: no column holds verdicts in known words beside those of people: "
+            "judges: no column holds verdicts beside those of people: "
             'judges=["COLUMN"] names one, words=["LEFT", "RIGHT", "TIE"] gives the words of pairs'
         )
     for table, keys in keyed:

@@ -293,23 +293,22 @@ _ASK_NAMES = (
 
 
 def unknown_words(column: WordColumn, points: Floats, least: float) -> str | None:
-    """Ask what words mean that say nothing of both sides, if each is at least a share of all."""
-    cells, unread = column.cells, np.isnan(points).tolist()
-    counts = Counter(_typed(cell) for cell, odd in zip(cells, unread, strict=True) if odd)
+    """Ask what words mean that are not understood, if each is at least a share of all cells."""
+    cells = column.cells
+    counts = Counter(_typed(cells[row]) for row in np.flatnonzero(np.isnan(points)).tolist())
     words = [word for word, n in counts.items() if n > 1 and n >= least * len(cells)
              and len(word) <= _LONGEST and word.casefold() not in _NO_ANSWER]  # fmt: skip
     if not words:
         return None
-    usual = {RIGHT: "RIGHT", TIE: "TIE", LEFT: "LEFT"}
     known = {point: str(cell) for cell in cells if (point := word_points(cell)) is not None}
     if len(words) == 1 and {LEFT, RIGHT} <= known.keys():
         known[TIE] = words[0]
-    named = [(usual | known)[point] for point in (LEFT, RIGHT, TIE)]
-    shown_words = str(named).replace("'", '"')
+    usual = ((LEFT, "LEFT"), (RIGHT, "RIGHT"), (TIE, "TIE"))
+    named = ", ".join(f'"{known.get(point, word)}"' for point, word in usual)
     shown = listed([f"'{word}' ({counts[word]:,} of {len(cells):,})" for word in words], 4)
     return (
-        f"column '{column.name}' holds {shown}: words={shown_words} gives "
-        "the words for left, right and a tie; empty cells are left out"
+        f"column '{column.name}' holds {shown}: words=[{named}] gives the words for left, right "
+        "and a tie; empty cells are left out"
     )
 
 
