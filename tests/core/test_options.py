@@ -229,12 +229,12 @@ CASES = [
           "significance": "flag", "alpha": "level", "unit": "unit", "n_bootstrap": "ten or more",
           "n_resamples": "one or more?", "reading": "object?", "rng": "rng"}),
     Case(sy.da, {}, DA), Case(sy.esa, {}, DA),
-    Case(sy.mqm, {}, TESTED | {"weights": "path?", "cap": "above 0?"}),
+    Case(sy.mqm, {}, TESTED | {"weights": "path?", "cap": "above 0?", "unlisted": "known name?"}),
     Case(sy.rr, {}, {name: TESTED[name] for name in ("clusters", "alpha", "correction")}
          | {"by": "known name"}),
     Case(sy.darr, {}, {name: DA[name] for name in DA if name not in TESTED}
          | {"standardised": "flag?", "threshold": "at least 0?", "identical_ties": "flag",
-            "keep_ties": "flag"}),
+            "keep_ties": "flag", "unlisted": "known name?"}),
     Case(sy.judge, {"sources": (VERDICTS,), "human": ["people"]},
          JUDGED | {"unparsed": "known name", "alt_epsilon": "level", "own": "where",
                    "require": "names"}),

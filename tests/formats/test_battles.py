@@ -59,7 +59,7 @@ LOG = "left,right,outcome\n"
         (LOG + "X,Y,[[A]]\nX,Y,[[B]]\nX,Y,[[C]]\nX,Y,A>>B\n", [1, 0, 0.5, 1]),
         (LOG + "X,Y,A\nX,Y,B\nX,Y,C\nX,Y,B>A\n", [1, 0, 0.5, 0]),
         (LOG + "X,Y,X\nX,Y,Y\nY,X,X\nY,X,tie\n", [1, 0, 0, 0.5]),
-        (LOG + "X,Y,1\nX,Y,2\nX,Y,0\n", [1, 0, 0.5]),
+        (LOG + "X,Y,1\nX,Y,2\n", [1, 0]),
         (LOG + "X,Y,1\nX,Y,2\nX,Y,tie\n", [1, 0, 0.5]),
         (LOG + "X,Y,1\nX,Y,-1\nX,Y,0\n", [1, 0, 0.5]),
         (LOG + "X,Y,1\nX,Y,0.25\nX,Y,0\n", [1, 0.25, 0]),

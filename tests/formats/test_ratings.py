@@ -92,7 +92,7 @@ def test_ratings_may_be_repeated_where_that_is_plausible(read: Any, refusal: Ref
         (FORM, "columns 'Adequacy (1-5)' and 'Fluency' could each be the score"),
         (WIDE.replace("A,B,C", "Adequacy,Fluency,Style"), "read like criteria: add a column"),
         (table("rater,item,A,B,C", [["p", i, 1 + i % 3, 1 + (i + 1) % 3, 1 + (i + 2) % 3]
-                                    for i in range(6)]), "which could be ranks or scores"),
+                                    for i in range(6)]), "counts from 1, as ranks do"),
         (long("rater,variant,segment,score", lambda *k: [*k, 5]), 'columns={"system": "NAME"}'),
         (long("rater,system,place,score", lambda *k: [*k, 5]), 'columns={"segment": "NAME"} says'),
         (long("rater,system,task_id,prompt_id,score", lambda r, s, i: [r, s, i, i, 5]),

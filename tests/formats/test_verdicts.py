@@ -67,7 +67,7 @@ PAIRS = {
     [
         ("left", "right", "tie"), ("model_a", "model_b", "tie (bothbad)"), ("A", "B", "C"),
         ("[[A]]", "[[B]]", "[[C]]"), ("A>>B", "B>A", "A=B"), ("[[A>>B]]", "[[A<B]]", "[[B=A]]"),
-        ("1", "2", "0"), (1, 2, 0), ("1", "2", "tie"), ("1", "0", "tie"), ("1", "-1", "0"),
+        ("1", "2", "tie"), ("1", "0", "tie"), ("1", "-1", "0"),
         (1.0, 0.0, 0.5), ("first", "second", "draw"), ("win", "lose", "draw"),
         ("LEFT", " Right ", "Tie"), ("Model 1", "model-2", "both bad"), ("X", "Y", "same"),
         ("Assistant A", "Response B", "equal"),
@@ -85,7 +85,9 @@ def test_who_won_in_many_words(words):
 @pytest.mark.parametrize(
     ("human", "how", "gpt"),
     [
-        (["1", "2", "0", "2"], {}, [1, 0.5, 1, 0.5]),
+        (["1", "2", "0", "2"], {}, None),
+        (["1", "2", "0", "2"], {"words": ("1", "2", "0")}, [1, 0.5, 1, 0.5]),
+        (["1", "2", "0", "2"], {"words": ("0", "1", "2")}, [0, 1, 0, 1]),
         (["1", "-1", "0", "1"], {}, [1, 0.5, 1, 0.5]),
         (["1", "0.5", "0", "1"], {}, [1, 0, 1, 0]),
         (["1", "0", "tie", "1"], {}, [1, 0, 1, 0]),
@@ -99,7 +101,7 @@ def test_noughts_and_ones_are_what_others_write_or_asked(refusal: Refusal, human
     table = {**PAIRS, "human": human, "gpt": ["1", "0", "1", "0"]}
     if gpt is None:
         message = refusal(lambda: read(table))
-        assert 'words=["1", "0"]' in message
+        assert ('words=["1", "0"]' if "2" not in human else 'words=["0", "1", "2"]') in message
         assert 'words=["1", "2", "0"]' in message
     else:
         assert same(values(read(table, **how), "gpt"), gpt)

@@ -79,6 +79,8 @@ def _lacks_option(aside: str, flags: Mapping[str, str]) -> bool:
 
 def _typed(value: str) -> str:
     """Return a value as a user types it: a list by commas, a column or kind before its value."""
+    if pairs := re.findall(r'\("([^"]*)", "([^"]*)"\)', value):
+        return ",".join(_typed(f'"{role}={name}"') for role, name in pairs)
     if value[0] == "[":
         names = [name.strip('"') for name in value[1:-1].split(", ")]
         return ",".join(

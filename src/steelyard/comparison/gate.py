@@ -273,7 +273,7 @@ def _two(
     baseline: Source, candidate: Source, unit: str, record: str | Path | None
 ) -> tuple[EvalSet, tuple[str, ...], list[EvalSet]]:
     """Join the two on their common items; return both sets, too."""
-    sets = in_one_unit([as_evalset(source, unit=unit) for source in (baseline, candidate)])
+    sets = list(in_one_unit([as_evalset(source, unit=unit) for source in (baseline, candidate)]))
     for role, es in zip(("baseline", "candidate"), sets, strict=True):
         if es.n_systems != 1:
             systems = plural(es.n_systems, "system")

@@ -138,6 +138,7 @@ ASSIGNED: dict[str, tuple[str, ...]] = {
     "accepted": ACCEPTED,
     "lp": LANGUAGES,
     "rater": RATER,
+    "rank": ("rank",),
     "score": tuple(dict.fromkeys(("score", *RATING, *ERROR_VALUE))),
     "type": ITEM,
     "left": LEFT,
@@ -170,6 +171,7 @@ _THING = frozenset(
     ("item", "example", "prompt", "question", "query", "segment", "seg", "sentence", "row", "line",
      "instance", "case", "testcase")
 )  # fmt: skip
+_GRADERS = frozenset(("judge", "grader", "scorer", "evaluator", "annotator", "rater", "metric"))
 _NUMBER = frozenset(("no", "nr", "num", "number", "#"))
 _OF_OTHERS = frozenset(
     ("model", "system", "sys", "rater", "annotator", "worker", "judge", "user", "session", "run",
@@ -203,6 +205,12 @@ def says_id(name: str) -> bool:
     numbered = len(parts) == 2 and parts[1] in _NUMBER
     whole = (len(parts) == 1 and parts[0] in _THING) or parts == ["test", "case"]
     return parts[-1] in _ID or parts[0] in ("id", "unnamed") or numbered or whole
+
+
+def last_part(name: str) -> str:
+    """Give what a name says behind its last dot; all of it where that is of a judge or rater."""
+    before, _, last = name.rpartition(".")
+    return last if _GRADERS.isdisjoint(words(before)) else name
 
 
 def names_items(name: str) -> bool:
@@ -615,7 +623,8 @@ def _system_by_name(table: RawTable) -> str | None:
     spelt: dict[str, str] = {}
     for name in table.columns:
         if _is_words(table, name):
-            spelt.setdefault(key(name), name)
+            last = last_part(name)
+            spelt.setdefault(last if last in ("system", "model") else key(name), name)
     columns = [spelt[n] for n in (*SYSTEM, *SYSTEM_ALSO) if n in spelt]
     if not columns:
         return next((spelt[n] for n in _SYSTEM_ELSE if n in spelt), None)

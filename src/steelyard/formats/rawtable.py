@@ -83,7 +83,7 @@ class RawTable:
     def files(self) -> list[Path]:
         """Give the files that the rows come from; none for a frame."""
         if self.path_of is not None:
-            return list(dict.fromkeys(self.path_of(row) for row in range(self.n_rows)))
+            return list(dict.fromkeys(map(self._file, range(self.n_rows))))
         return [] if self.path == FRAME else [self.path]
 
     def blank(self, column: str) -> bool:

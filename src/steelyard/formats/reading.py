@@ -36,7 +36,7 @@ from steelyard.formats.rawtable import RawTable, stacked
 from steelyard.formats.scoretables import LONG, SYSTEM_TABLE, WIDE
 from steelyard.formats.view import FileView
 
-_FILE_ROLES = ("task", "epoch")  # that files can have by columns={"task": "file"}
+_FILE_ROLES = ("task", "epoch", "rater")  # that files can have by columns={"task": "file"}
 _JSON = re.compile(r'\s*(\[\s*)?\{\s*"')  # as no table begins
 
 
@@ -66,18 +66,24 @@ class Reading:
         table = table.without(self.ignore)
         if self.scale:
             table = sheets.ordered(table, self.scale)
+        if self.judged and "rater" not in dict(self.columns):
+            table = sheets.with_users(table)
         raters = [name for role, name in self.columns if role == "rater" and name in table]
         raters = raters if len(raters) > 1 else sheets.rater_columns(table) if self.judged else []
         if raters:
             return sheets.by_rater(table, raters)
         # Among ratings a score goes by its name until it is clear what else is there.
         rated = sheets.rater_column(table) is not None
-        return roles.assigned(table, [c for c in self.columns if not (rated and c[0] == "score")])
+        late = ("rank", "score") if rated else ("rank",)
+        return roles.assigned(table, [pair for pair in self.columns if pair[0] not in late])
 
     def rated(self, table: RawTable) -> RawTable:
         """Call the columns of ratings by our names."""
-        scores = {name for role, name in self.columns if role == "score"}
-        judged = sheets.rated(table, scores or self.named.scores)
+        scores, ranks = (
+            [name for role, name in self.columns if role == wanted and name in table]
+            for wanted in ("score", "rank")
+        )
+        judged = sheets.rated(table, scores or self.named.scores, ranks)
         if judged is table and sheets.rater_column(table) is None:
             return table
         return roles.without_summaries(judged)
@@ -405,12 +411,18 @@ def _files_with_role(parts: Sequence[_Opened], reading: Reading) -> tuple[str, l
             other, others = seen.setdefault((system, item), (table, row))
             differ = any(abs(a - b) > 0 for a, b in zip(row, others, strict=True))  # never of NaN
             if differ and other is not table:
-                if _count_apart(ids):
-                    return "task", long
+                same = all(labels == ids[0] for labels in ids)
+                if same if reading.judged else _count_apart(ids):
+                    return "rater" if reading.judged else "task", long
+                ways = (
+                    'columns={"rater": "file"} if each file is of one rater'
+                    if reading.judged
+                    else 'columns={"task": "file"} if each file is a task, '
+                    'columns={"epoch": "file"} if they are repeated runs'
+                )
                 raise UsageError(
                     f"{other.place} and {table.place} have different scores of system '{system}' "
-                    f'and segment \'{item}\': columns={{"task": "file"}} if each file is a '
-                    'task, columns={"epoch": "file"} if they are repeated runs'
+                    f"and segment '{item}': {ways}"
                 )
     return "", []
 
@@ -434,10 +446,14 @@ def _read_stacked(parts: Sequence[_Opened], role: str) -> Read:
         given = {**part.table.given, role: "file"}
         tables.append(replace(part.table, columns=columns, given=given))
     whole = stacked(tables)
-    if role == "task":
-        whole = whole.noted(f"each file is a task: {listed(names, 8)}")
+    if role in ("task", "rater"):
+        whole = whole.noted(f"each file is a {role}: {listed(names, 8)}")
     columns_read = frozenset(("file",)).union(*(part.columns for part in parts))
-    return _read_table(replace(parts[0], table=whole, columns=columns_read))
+    part = replace(parts[0], table=whole, columns=columns_read)
+    if role == "rater":  # its columns are to be named anew
+        again = _of_table(whole, None, replace(part.reading, where=(), ignore=(), columns=()))
+        part = replace(again, columns=columns_read)
+    return _read_table(part)
 
 
 # A file for each system.

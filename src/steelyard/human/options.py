@@ -14,12 +14,12 @@ from dataclasses import dataclass, fields
 from pathlib import Path
 from typing import Any, ClassVar, Literal, TypedDict, get_args
 
-from steelyard.core.errors import UsageError, hint
+from steelyard.core.errors import UsageError
 from steelyard.core.options import (
     Options,
     bootstraps,
+    check_choice,
     check_instance,
-    check_text,
     choice,
     flag,
     fraction,
@@ -35,6 +35,7 @@ Presets = Literal["wmt22", "wmt24", "wmt24-micro", "wmt25", "wmt26"]
 Clusters = Literal["wmt", "none"]
 Correction = Literal["none", "bonferroni", "holm", "benjamini-hochberg"]
 Test = Literal["rank-sum", "permutation", "t"]
+Unlisted = Literal["error-free", "unrated"]
 Model = Literal["trueskill", "bt", "expected-wins"]
 Scale = str | Sequence[str] | Sequence[float]
 Raters = str | Path | Mapping[str, Sequence[str]]
@@ -122,9 +123,7 @@ class _Clustered(Options):
 @dataclass(frozen=True, kw_only=True)
 class _Tested(_Clustered):
     test: Test | None = choice(
-        None,
-        get_args(Test),
-        "Test of two systems; rank-sum for da, else permutation.",
+        None, get_args(Test), "Test of two systems; rank-sum for da, else permutation."
     )
 
 
@@ -175,7 +174,14 @@ class DirectAssessment(_Scaled, _Standardised, _Tested, Protocol):
 
 
 @dataclass(frozen=True, kw_only=True)
-class Mqm(_Standardised, _Tested, Protocol):
+class _Listed(Options):
+    unlisted: Unlisted | None = choice(
+        None, get_args(Unlisted), "What outputs are that no row of errors names (mqm, darr)."
+    )
+
+
+@dataclass(frozen=True, kw_only=True)
+class Mqm(_Listed, _Standardised, _Tested, Protocol):
     """MQM: an output is worth minus what its marked errors cost.
 
     Parameters
@@ -184,6 +190,8 @@ class Mqm(_Standardised, _Tested, Protocol):
         ``wmt``, ``wmt21`` or a TOML file; by default what fits the categories.
     cap
         The most that one rating may cost.
+    unlisted
+        What outputs without a row are whose segment has rows: ``error-free`` or ``unrated``.
     standardised, clusters, alpha, correction, test
         As in ``sy.da``; by default raw scores and the paired permutation test.
     """
@@ -228,7 +236,7 @@ class RelativeRanking(_Clustered, Protocol):
 
 
 @dataclass(frozen=True, kw_only=True)
-class Darr(_Scaled, _Standardised, Protocol):
+class Darr(_Listed, _Scaled, _Standardised, Protocol):
     """DARR: pairs of outputs, made of scores that differ by a threshold.
 
     Parameters
@@ -237,8 +245,8 @@ class Darr(_Scaled, _Standardised, Protocol):
         The difference that decides a pair; 25 for raw scores.
     identical_ties, keep_ties
         Whether identical texts are ties, and whether ties are kept.
-    standardised, quality_control, min_seconds, scale
-        As in ``sy.da``; by default raw scores.
+    standardised, quality_control, min_seconds, scale, unlisted
+        As in ``sy.da`` and ``sy.mqm``; by default raw scores.
     """
 
     name: ClassVar[str] = "darr"
@@ -290,9 +298,7 @@ class HumanOptions(Darr, RelativeRanking, Mqm, Esa):
                      metavar="auto|segment|document|prompt|COLUMN|N")  # fmt: skip
     n_bootstrap: int = bootstraps(least=0)
     raters: Raters | None = source(
-        None,
-        "Who has which logins: a table with columns login and person.",
-        metavar="FILE",
+        None, "Who has which logins: a table with columns login and person.", metavar="FILE"
     )
     human: str | None = text(
         None, "The human score of a table (darr), or the ratings of a set.", metavar="NAME"
@@ -306,18 +312,10 @@ class HumanOptions(Darr, RelativeRanking, Mqm, Esa):
     where: tuple[tuple[str, str], ...] = ()
     columns: tuple[tuple[str, str], ...] = ()
     ignore: Collection[str] = names((), "Skip these columns.")
-    format: str | None = text(
-        None,
-        "Format of inputs that could be of several; steelyard data formats lists them.",
-        metavar="NAME",
-    )
+    format: str | None = text(None, "Format of the inputs (data formats).", metavar="NAME")
 
     def __post_init__(self) -> None:
-        check_text(protocol=self.protocol)
-        if self.protocol not in PROTOCOLS:
-            raise UsageError(
-                f"unknown protocol '{self.protocol}'; {hint(self.protocol, PROTOCOLS)}"
-            )
+        check_choice(PROTOCOLS, protocol=self.protocol)
         super().__post_init__()
 
     def changed(self) -> list[str]:

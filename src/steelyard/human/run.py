@@ -23,6 +23,7 @@ from steelyard.data.units import column_of
 from steelyard.formats import columns as roles
 from steelyard.formats.files import kept
 from steelyard.formats.format import TableFormat
+from steelyard.formats.judged import errors
 from steelyard.formats.judged import ratings as directassessment
 from steelyard.formats.load import check_columns
 from steelyard.formats.options import selection
@@ -292,6 +293,13 @@ def _gathered(held: _Held, scorer: Scorer, options: HumanOptions) -> Inputs:
     reads = held.reads
     files = [file for read in reads for file in read.files or getattr(read.value, "inputs", ())]
     together = _together(judgements)
+    marks = {roles.CATEGORY, roles.SEVERITY}
+    if isinstance(together, Ratings) and any(
+        marks <= table.columns.keys() for _, table in held.tables
+    ):
+        clean = errors.unlisted(together, options.unlisted)
+        together = _together([together, *clean])
+        notes += [f"{plural(len(of), 'output')} without a row taken for error-free" for of in clean]
     if options.raters is not None:
         if not isinstance(together, (Ratings, Rankings)):
             raise UsageError("raters=... merges logins, which these judgements do not have")
@@ -357,15 +365,12 @@ def _known_segments(sets: Sequence[EvalSet]) -> Segments | None:
 
 def ratings_of(es: EvalSet, human: str | None) -> Ratings:
     """Return the ratings that a set carries, by their name where there are several."""
-    if human is None and len(es.ratings) == 1:
-        return next(iter(es.ratings.values()))
-    if human is None or human not in es.ratings:
-        raise UsageError(
-            f"name the raw ratings (human=NAME); {hint(human or '', es.ratings)}"
-            if es.ratings
-            else "the input holds scores but no raw ratings"
-        )
-    return es.ratings[human]
+    if not es.ratings:
+        raise UsageError("the input holds scores but no raw ratings")
+    name = next(iter(es.ratings)) if human is None and len(es.ratings) == 1 else human or ""
+    if name not in es.ratings:
+        raise UsageError(f"name the raw ratings (human=NAME); {hint(name, es.ratings)}")
+    return es.ratings[name]
 
 
 #: Columns of ratings that some files lack, and what their rows then hold.

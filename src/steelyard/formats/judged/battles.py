@@ -207,7 +207,8 @@ def _points(
     mirrored = _mirrored(table, sides) if flagged else np.zeros(table.n_rows, dtype=bool)
     points = OrderedPoints.of(outcomes, words, mirrored)
     for row in np.flatnonzero(np.isnan(points.values))[:1].tolist():
-        table.fail(f"outcome {table.columns[column][row]!r}, expected {EXPECTED}", row)
+        named = f'{EXPECTED} (words=["LEFT", "RIGHT", "TIE"] gives others)'
+        table.fail(f"outcome {table.columns[column][row]!r}, expected {named}", row)
     if columns.swapped is None and flagged:
         question = swap_question([(points, _usual(table, sides, points))])
         if question is not None:

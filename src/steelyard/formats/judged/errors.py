@@ -16,7 +16,7 @@ from typing import Any
 
 import numpy as np
 
-from steelyard.core.errors import InputError, hint
+from steelyard.core.errors import InputError, UsageError, hint
 from steelyard.core.text import plural
 from steelyard.data.judgements import ErrorSpan, Ratings
 from steelyard.formats import columns as roles
@@ -157,10 +157,40 @@ def _errors(table: RawTable) -> Iterator[Spans | None]:
 
 def is_error(category: str, severity: str) -> bool:
     """Tell whether a row is about an error: some say that there is none, some say nothing."""
-    return bool(category or severity) and "no-error" not in (
-        category.casefold(),
-        severity.casefold(),
-    )
+    said = {re.sub("[ _]", "-", word.strip().casefold()) for word in (category, severity)}
+    return said.isdisjoint(("no-error", "no-errors")) and not said <= {"", "none"}
+
+
+def unlisted(rated: Ratings, meaning: str | None) -> list[Ratings]:
+    """Return the ratings of outputs that a list of errors does not name, if they are error-free.
+
+    Where no row says that an output has no errors, the user is asked: they may be unrated, too. A
+    rater judged all outputs of a segment of which they marked any.
+    """
+    judged: dict[int, dict[tuple[int, int], int]] = {}  # rows by system, then rater and segment
+    keys = zip(rated.system.tolist(), rated.rater.tolist(), rated.segment.tolist(), strict=True)
+    for row, (system, *who) in enumerate(keys):
+        judged.setdefault(system, {})[who[0], who[1]] = row
+    first = {of: row for rows in judged.values() for of, row in rows.items()}
+    missing = [(system, of) for system, rows in sorted(judged.items())
+               for of in sorted(first.keys() - rows.keys())]  # fmt: skip
+    names_clean = any(errors == () for errors in rated.errors or ())
+    if not missing or meaning == "unrated" or (meaning is None and names_clean):
+        return []
+    if meaning is None:
+        system, (_, segment) = missing[0]
+        raise UsageError(
+            f"no row of category and severity says that an output has no error, and "
+            f"{plural(len(missing), 'output')} have no row that others of their segment have, such "
+            f"as segment '{rated.segments[segment]}' of system '{rated.systems[system]}': "
+            'unlisted="error-free" if they have no errors, unlisted="unrated" if nobody judged them'
+        )
+    known = {what: column for what in ("document", "domain") if (column := getattr(rated, what))}
+    return [ratings(
+        [Rating(rated.systems[system], rated.segments[of[1]], rated.raters[of[0]], np.nan, (),
+                **{what: column[first[of]] for what, column in known.items()})
+         for system, of in missing]
+    )]  # fmt: skip
 
 
 def marked_span(target: str | None) -> tuple[int, int] | tuple[None, None]:

@@ -7,7 +7,7 @@ them. What could be read in two ways is asked, with the option that settles it.
 from __future__ import annotations
 
 import re
-from collections.abc import Collection, Iterator, Sequence
+from collections.abc import Collection, Hashable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from typing import Any, NoReturn
 
@@ -17,6 +17,7 @@ from steelyard.core.errors import UsageError
 from steelyard.core.text import listed
 from steelyard.formats import columns as roles
 from steelyard.formats.cells import is_gap, numbers_of, skipping
+from steelyard.formats.judged.builder import NOBODY
 from steelyard.formats.judged.ratings import ITEMS, MOST_WORDS, refuse_repeats, scale_words
 from steelyard.formats.rawtable import RawTable
 from steelyard.formats.reshape import within_documents
@@ -40,6 +41,12 @@ _NAMES = {
     "severity": (roles.SEVERITY,),
 }  # fmt: skip
 _SCORE = (*roles.RATING, "overall", "overall_score", "overall_quality", "slider")
+_USERS = ("user", "user_id", "username", "user_name", "email", "login")  # who rate, if any do
+#: Names that say what a column is behind a dot, too: ``item.system``.
+_NESTED = {"rater": roles.RATER, "system": ("system", "model"), "segment": ("segment", "seg"),
+           "doc": roles.DOCUMENT}  # fmt: skip
+_LEVELS = frozenset(("minor", "major", "critical"))  # of errors
+_PLACES = frozenset(("rank", "ranking", "place", "position"))  # of an output among others
 #: Words of criteria, so that columns named by them are no systems.
 _CRITERIA = frozenset(
     ("adequacy", "fluency", "accuracy", "quality", "coherence", "relevance", "naturalness",
@@ -88,36 +95,57 @@ def _column(table: RawTable, role: str, taken: Collection[str] = ()) -> str | No
     """Return the column of a role: by the very name first, then as people spell it."""
     free = [name for name in table.columns if name not in taken]
     spelled = {key_of(name): name for name in reversed(free)}
-    exact = [name for name in _NAMES[role] if name in free]
-    return next(iter([*exact, *(spelled[key] for key in _NAMES[role] if key in spelled)]), None)
+    names = [name for name in _NAMES[role] if name in free]
+    names += [spelled[key] for key in _NAMES[role] if key in spelled]
+    ends = _NESTED.get(role, ())
+    names += [n for n in free if "." in n and key_of(roles.last_part(n)) in ends]
+    return next(iter(names), None)
 
 
-def rated(table: RawTable, named: Collection[str] = ()) -> RawTable:
+def _says_score(name: str) -> bool:
+    return key_of(name) in _SCORE or key_of(roles.last_part(name)) in _SCORE
+
+
+def with_users(table: RawTable) -> RawTable:
+    """Take users for raters in a table of ratings that names no rater, if they rate repeatedly."""
+    user = next((name for name in table.columns if key_of(name) in _USERS), None)
+    if user is None or rater_column(table) or len(set(table.labels(user))) == table.n_rows:
+        return table
+    return roles.called(table, user, "rater").noted(f"taken: '{user}' as the rater")
+
+
+def rated(table: RawTable, named: Collection[str] = (), places: Sequence[str] = ()) -> RawTable:
     """Call columns by our names in a table that names raters; others stay as they are.
 
-    ``named`` are scores that the user named.
+    ``named`` are scores that the user named, ``places`` are ranks.
     """
     marked = roles.ERRORS in table or {roles.CATEGORY, roles.SEVERITY} <= table.columns.keys()
-    if not _BATTLES.isdisjoint(table.columns) or (rater_column(table) is None and not marked):
+    judged = marked or bool(places) or rater_column(table) is not None
+    if not _BATTLES.isdisjoint(table.columns) or not judged:
         return table
     columns = _columns(table)
-    ranks = {} if "system" in columns else _ranks(table, columns.values())
+    candidates = _scores(table, columns.values())
+    errors = "errors" in columns or {"category", "severity"} <= columns.keys()
+    if "system" not in columns:
+        ranks = dict(zip(places, places, strict=True)) or _ranks(table, columns.values())
+        wide = [name for name in table.columns if name in named]
+        wide = wide if len(wide) > 1 else [name for name in candidates if name not in named]
+    else:
+        place = None if errors else _place(table, columns, candidates, named, places)
+        ranks, wide = {} if place is None else {"": place}, []
     if ranks:
         return _rankings(_called(table, columns), ranks)
-    errors = "errors" in columns or {"category", "severity"} <= columns.keys()
-    candidates = _scores(table, columns.values())
-    wide = [name for name in candidates if name not in named]
     if "system" not in columns and "segment" in columns and len(wide) > 1 and not errors:
-        return _stacked(table, columns, wide)
+        return _stacked(table, columns, wide, sure=len(named) > 1)
     if "system" not in columns or "segment" not in columns:
         lacking = "segment" if "system" in columns else "system"
-        if "rater" in columns and any(key_of(name) in _SCORE for name in candidates):
+        if "rater" in columns and any(map(_says_score, candidates)):
             table.fail(
                 f"no column names the {lacking} that raters judged, of "
                 f'{listed(list(table.columns), 8)}: columns={{"{lacking}": "NAME"}} says which does'
             )
         return table
-    score = _score(table, candidates, named, errors=errors)
+    score = _score(table, candidates, named, columns.values(), errors=errors)
     if score is not None:
         columns["score"] = score
     return _called(table, columns)
@@ -129,22 +157,22 @@ def _columns(table: RawTable) -> dict[str, str]:
         name = _column(table, role, columns.values())
         if name is not None:
             columns[role] = name
-    for role, fits in (("errors", _is_list), ("type", _is_type)):
-        name = columns.get(role, role)
-        if name != role and not (all(map(fits, table.columns[name])) and not table.blank(name)):
+    for role in {"errors", "type"} & columns.keys():
+        cells = table.columns[name := columns[role]]
+        lists = all(isinstance(cell, list | None) for cell in cells) and not table.blank(name)
+        types = all(str(cell).casefold() in ITEMS for cell in cells)
+        if name != role and not (lists if role == "errors" else types):
             del columns[role]
     if "severity" not in columns and "category" in columns:
         columns.setdefault("domain", columns.pop("category"))
+    system = columns.get("system", "")
+    called_so = key_of(system) in roles.SYSTEM_ALSO and not roles.says_id(system)
+    if called_so and numbers_of(table.columns[system]) is not None:
+        others = {key_of(name) for name in _scores(table, columns.values())}
+        if others and others.isdisjoint(_CRITERIA.union(_SCORE, _PLACES)):
+            del columns["system"]  # a system called so, beside others
     segment = columns.get("segment") or _segment(table, columns)
     return columns if segment is None else columns | {"segment": segment}
-
-
-def _is_list(cell: object) -> bool:
-    return isinstance(cell, list | None)
-
-
-def _is_type(cell: object) -> bool:
-    return str(cell).casefold() in ITEMS
 
 
 def _segment(table: RawTable, columns: dict[str, str]) -> str | None:
@@ -178,7 +206,7 @@ def _scores(table: RawTable, taken: Collection[str]) -> list[str]:
             continue
         if roles.is_text(name) and name not in _TEXTS:  # which a system may be called
             continue
-        if key_of(name) not in _SCORE and not _NO_SCORE.isdisjoint(roles.words(name)):
+        if not _says_score(name) and not _NO_SCORE.isdisjoint(roles.words(name)):
             continue
         values = numbers_of(table.columns[name])
         if values is not None and not np.isnan(values).all():
@@ -187,25 +215,77 @@ def _scores(table: RawTable, taken: Collection[str]) -> list[str]:
 
 
 def _score(
-    table: RawTable, candidates: Sequence[str], named: Collection[str], *, errors: bool
-) -> str | None:
+    table: RawTable, candidates: Sequence[str], named: Collection[str], taken: Collection[str], *,
+    errors: bool,
+) -> str | None:  # fmt: skip
     """Return the column of the score; ask where several could be it."""
     wanted = [name for name in table.columns if name in named]
     if len(wanted) == 1:
         return wanted[0]
     if any(name in table for name in (roles.ERROR_VALUE if errors else roles.RATING)):
         return None  # the reader finds it, or asks which of two
-    called = [name for name in candidates if key_of(name) in _SCORE]
+    called = [name for name in candidates if _says_score(name)]
     if len(called) == 1 or len(candidates) == 1:
         return (called if len(called) == 1 else candidates)[0]
+    counts = [name for name in candidates if not _LEVELS.isdisjoint(roles.words(name))]
+    if len(counts) > 1:
+        table.fail(
+            f"columns {listed([repr(n) for n in counts], 4)} read like counts of errors: expected "
+            "a score of each output, or a row of each error with its category and severity"
+        )
     if candidates:
         _ask(table, "score", candidates)
     if errors:
         return None
     worded = dict(_worded(table))
+    levels = [n for n, words in worded.items() if not _LEVELS.isdisjoint(map(str.casefold, words))]
+    kinds = [name for name in table.columns if scale_words(table.columns[name])
+             and name not in (*taken, *levels)]  # fmt: skip
+    if levels and kinds:
+        raise UsageError(
+            f"{table.place}: columns '{levels[0]}' and '{kinds[0]}' read like those of errors: "
+            f'columns=[("severity", "{levels[0]}"), ("category", "{kinds[0]}")] takes them so'
+        )
     if len(worded) > 1:
         _ask(table, "score", list(worded))
     return next(iter(worded), None)
+
+
+def _place(
+    table: RawTable, columns: Mapping[str, str], candidates: Sequence[str],
+    named: Collection[str], places: Sequence[str],
+) -> str | None:  # fmt: skip
+    """Return the column of the ranks of systems, if no other one holds scores; ask if unclear."""
+    usual = [n for n in table.columns if key_of(n) in _PLACES and n not in columns.values()]
+    usual = [n for n in usual if numbers_of(table.columns[n]) is not None]
+    if places or not usual or not set(table.columns).isdisjoint(named):
+        return next(iter(places), None)
+    others = [name for name in candidates if name not in usual]
+    if any(map(_says_score, (*others, *dict(_worded(table))))):
+        return None
+    if others and usual[0] not in candidates:  # where it stood, beside what is a score
+        return None
+    judged = [table.columns[columns[r]] for r in ("rater", "doc", "segment") if r in columns]
+    groups: dict[Hashable, list[float]] = {}
+    for who, place in zip(zip(*judged, strict=True), table.numbers(usual[0]), strict=True):
+        groups.setdefault(who, []).append(place)
+    if not others and _are_places(list(groups.values())):
+        return usual[0]
+    raise UsageError(
+        f"{table.place}: column '{usual[0]}' could hold ranks or scores: "
+        f'columns={{"rank": "{usual[0]}"}} if 1 is the best, '
+        f'columns={{"score": "{[*others, usual[0]][0]}"}} if more of that is better'
+    )
+
+
+def _are_places(groups: Sequence[Sequence[float]]) -> bool:
+    """Tell whether each group holds places from 1 on: 1, 2, 2 and then 3 or 4."""
+    for group in groups:
+        ranked = sorted(x for x in group if not np.isnan(x))
+        dense = {x: k for k, x in enumerate(dict.fromkeys(ranked), 1)}
+        if any(x not in (dense[x], 1 + ranked.index(x)) for x in ranked):
+            return False
+    return any(x > 1 for group in groups for x in group)
 
 
 def _worded(table: RawTable) -> Iterator[tuple[str, list[str]]]:
@@ -236,21 +316,23 @@ def _called(table: RawTable, columns: dict[str, str]) -> RawTable:
     return table.noted(f"taken: {', '.join(guessed)}") if guessed else table
 
 
-def _stacked(table: RawTable, columns: dict[str, str], names: Sequence[str]) -> RawTable:
+def _stacked(
+    table: RawTable, columns: dict[str, str], names: Sequence[str], *, sure: bool
+) -> RawTable:
+    """Give every score of a column per system a row; ``sure`` columns are known to be of scores."""
     criteria = [name for name in names if not _CRITERIA.isdisjoint(roles.words(name))]
-    if criteria:
+    if criteria and not sure:
         table.fail(
             f"no column names the system, and {listed([repr(n) for n in criteria], 6)} read like "
             f'criteria: add a column system or name it (columns={{"system": "NAME"}}); '
             f"if the other columns are systems, {skipping(criteria[0])} skips this one"
         )
-    values = np.array([table.numbers(name) for name in names])
-    ordered = np.sort(values, axis=0)
-    if len(names) > 2 and (ordered == np.arange(1, len(names) + 1)[:, None]).all():
+    if not sure and _are_places(np.transpose([table.numbers(name) for name in names]).tolist()):
+        pairs = [str([(role, name) for name in names]) for role in ("rank", "score")]
+        ranks, scores = (f"columns={names}".replace("'", '"') for names in pairs)
         table.fail(
-            f"every row of {listed([repr(n) for n in names], 6)} holds 1 to {len(names)} once, "
-            f"which could be ranks or scores: call the columns rank_{names[0]}, ... if they are "
-            "ranks, or give a row to each score"
+            f"every row of {listed([repr(n) for n in names], 6)} counts from 1, as ranks do: "
+            f"{ranks} if 1 is the best, {scores} if more is better"
         )
     return _melted(table, columns, names, "system")
 
@@ -298,22 +380,36 @@ def _ranks(table: RawTable, taken: Collection[str]) -> dict[str, str]:
     return ranks if len(ranks) > 1 else {}
 
 
-def _rankings(table: RawTable, ranks: dict[str, str]) -> RawTable:
+def _rankings(table: RawTable, ranks: Mapping[str, str]) -> RawTable:
+    """Make rankings of columns of ranks by their system, or of one beside a column of systems."""
     segment = roles.segment_column(table)
     if segment is None:
         table.fail('no column names the item that was ranked: columns={"segment": "NAME"} says it')
     table = within_documents(table)
     refuse_repeats(table)
-    rater = next(name for name in roles.RATER if name in table)
+    rater = next((name for name in roles.RATER if name in table), None)
+    judges = [NOBODY] * table.n_rows if rater is None else table.labels(rater)
+    segments = table.labels(segment)
+    rows = range(table.n_rows)
+    keys: Sequence[Hashable] = rows if "" not in ranks else [*zip(judges, segments, strict=True)]
+    ranked: dict[Hashable, list[tuple[str, float]]] = {}
+    first: dict[Hashable, int] = {}
+    for system, name in ranks.items():
+        names = [system] * table.n_rows if system else table.labels("system")
+        for row, rank in zip(rows, table.numbers(name).tolist(), strict=True):
+            ranked.setdefault(keys[row], []).append((names[row], rank))
+            first.setdefault(keys[row], row)
     columns: dict[str, Any] = {
-        "segmentId": table.labels(segment),
-        "judgeId": table.labels(rater),
+        "segmentId": [segments[row] for row in first.values()],
+        "judgeId": [judges[row] for row in first.values()],
     }
-    for k, (system, name) in enumerate(ranks.items(), 1):
-        columns[f"system{k}Id"] = [system] * table.n_rows
-        columns[f"system{k}rank"] = table.numbers(name)
-    note = f"ranks of {listed(list(ranks), 8)}, of which 1 is the best"
-    return replace(table, columns=columns).noted(note)
+    for k in range(max(map(len, ranked.values()))):
+        placed = [of[k] if k < len(of) else (None, np.nan) for of in ranked.values()]
+        columns[f"system{k + 1}Id"] = [system for system, _ in placed]
+        columns[f"system{k + 1}rank"] = np.array([rank for _, rank in placed])
+    held = repr(ranks[""]) if "" in ranks else listed(list(ranks), 8)
+    rankings = table.take(list(first.values()))
+    return replace(rankings, columns=columns).noted(f"ranks of {held}, of which 1 is the best")
 
 
 def ordered(table: RawTable, scale: Sequence[str]) -> RawTable:

@@ -112,12 +112,13 @@ class Voice(NamedTuple):
 class Asked(NamedTuple):
     """Columns, or names in a column of raters or judges; judges None: whatever holds verdicts.
 
-    ``others`` are columns that are neither.
+    ``others`` are columns that are neither, ``words`` those for left, right and a tie.
     """
 
     human: Collection[str]
     judges: Collection[str] | None
     others: Collection[str | None] = ()
+    words: Sequence[str] = ()
 
 
 # --------------------------------------------------------------------------------------- columns
@@ -259,12 +260,16 @@ def says_no_verdict(name: str) -> bool:
     return not _NO_VERDICT.isdisjoint(roles.words(name)) or roles.says_id(name) or name in _FLAGS
 
 
-def _holds_outcomes(table: RawTable, name: str, left: str | None, right: str | None) -> bool:
+def _holds_outcomes(
+    table: RawTable, name: str, left: str | None, right: str | None, words: Sequence[str] = ()
+) -> bool:
     """Tell whether at least half of the cells say who won."""
     rows, cells = filled(cells_of(table, name))
     names = ([None] * table.n_rows if side is None else cells_of(table, side)
              for side in (left, right))  # fmt: skip
-    points, _ = Outcomes.of(cells).points(cells, *([label(x[row]) for row in rows] for x in names))
+    points, _ = Outcomes.of(cells, words=words).points(
+        cells, *([label(x[row]) for row in rows] for x in names)
+    )
     return bool(cells) and float(np.isnan(points).mean()) <= _MOST_UNREAD
 
 
@@ -413,7 +418,7 @@ def _in_columns(
         if name in others or says_no_verdict(base):
             return False
         if kind == PAIRS:
-            return _holds_outcomes(table, name, keys.left, keys.right)
+            return _holds_outcomes(table, name, keys.left, keys.right, asked.words)
         return _holds_grades(table, name, scale)
 
     swapped = {second for _, second in orders.values()}

@@ -35,10 +35,12 @@ from steelyard.formats.verdicts.words import (
     agreed,
     is_gap,
     swap_question,
+    unknown_words,
 )
 from steelyard.formats.view import FileView
 
 FEWEST = 10  # units below which rows count as independent, unless a unit is named
+UNCLEAR = 0.05  # share of a judge's verdicts from which an unknown word is asked about
 LENGTH = "length"
 _LENGTHS = frozenset(("chars", "characters", "words", "tokens", "length", "len", "chars_len"))
 _MOST_SLICES = 50
@@ -118,7 +120,10 @@ def read_verdicts(sources: Sequence[Any], how: VerdictReading) -> Verdicts:
     kind = speakers.kind_of(keyed, people)
     judges = speakers.judges(keyed, people, asked, kind)
     if how.asks and not any(judges):
-        raise UsageError("judges: no column holds verdicts beside those of people; name one")
+        raise UsageError(
+            "judges: no column holds verdicts beside those of people: "
+            'judges=["COLUMN"] names one, words=["LEFT", "RIGHT", "TIE"] gives the words of pairs'
+        )
     for table, keys in keyed:
         if keys.item is None and len(keyed) > 1:
             table.fail(
@@ -214,7 +219,7 @@ def _asked(how: VerdictReading, keyed: Keyed, columns: Collection[str]) -> Asked
     both = sorted(set(human) & set(judges or ()))
     if both:
         raise UsageError(f"'{both[0]}' is named as a person and as a judge: which is it?")
-    return Asked(human, judges, {*(how.covariates or ()), how.probability})
+    return Asked(human, judges, {*(how.covariates or ()), how.probability}, how.words)
 
 
 # --------------------------------------------------------------------- rows of all tables
@@ -448,6 +453,9 @@ def _of_pairs(gathered: Gathered, how: VerdictReading, notes: list[str]) -> dict
         read = OrderedPoints.of(outcomes, columns[who], statements[who].mirrored)
         ours = np.where(statements[who].flipped, 1 - read.values, read.values)
         points[who] = read._replace(values=ours)
+        unknown = unknown_words(columns[who], read.values, UNCLEAR if who[0] else 0)
+        if unknown is not None:
+            ask(unknown)
     if how.swapped is None:
         question = swap_question(_beside_usual(gathered, points))
         if question is not None:

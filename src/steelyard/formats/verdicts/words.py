@@ -15,6 +15,7 @@ from typing import Any, NamedTuple, TypeVar
 
 import numpy as np
 
+from steelyard.core.text import listed
 from steelyard.data.judgements import Codes, Floats
 from steelyard.data.verdicts import MISSING, POINTS_OF_LEFT, UNPARSED, Bools
 from steelyard.formats.cells import GAPS, brief, parse_number
@@ -30,7 +31,7 @@ _WORDS = {
     ),
     **dict.fromkeys(
         ("tie", "tied", "draw", "c", "a=b", "b=a", "equal", "same", "bothbad", "tiebothbad",
-         "bothgood", "tiebothgood"),
+         "bothgood", "tiebothgood", "both", "neither", "equallygood", "equallybad"),
         TIE,
     ),
 }  # fmt: skip
@@ -47,6 +48,12 @@ _BINARY = (
 )  # fmt: skip
 _FAILS = {fail for fail, _ in _BINARY}
 _PASSES = {word for _, word in _BINARY}
+#: Words for a verdict that could not be had, which nobody need be asked about.
+_NO_ANSWER = frozenset(
+    ("error", "invalid", "unparsed", "unparsable", "refused", "refusal", "failed", "unknown",
+     "skip", "skipped", "no verdict", "?")
+)  # fmt: skip
+_OUT_OF = re.compile(r"([0-9]+(?:\.[0-9]+)?)\s*/\s*([0-9]+)")
 _SURE = 0.01  # p-value below which the data contradict the usual reading of swapped orders
 _MOST_LEVELS = 11  # whole numbers up to which grades are categories
 _LONGEST = 40  # characters of a label; what is longer is an answer that was not parsed
@@ -78,7 +85,19 @@ def filled(cells: Sequence[Any]) -> tuple[list[int], list[Any]]:
     gaps = {cell for cell in set(cells) if is_gap(cell)}
     rows = [row for row, cell in enumerate(cells) if cell not in gaps]
     values = [cells[row] for row in rows]
-    return rows, [value.strip() if isinstance(value, str) else value for value in values]
+    return rows, _graded([cell.strip() if isinstance(cell, str) else cell for cell in values])
+
+
+def _graded(cells: list[Any]) -> list[Any]:
+    """Read 4/5 as 4 in a column whose grades all are out of the same number."""
+    texts = {cell for cell in set(cells) if isinstance(cell, str)}
+    parts = {cell: match for cell in texts if (match := _OUT_OF.fullmatch(cell))}
+    shares = [part for cell in cells if (part := parts.get(cell)) is not None]
+    if 2 * len(shares) < max(len(cells), 1) or len({part[2] for part in shares}) > 1:
+        return cells
+    if _numbers(cells) or any(float(part[1]) > float(part[2]) for part in shares):
+        return cells
+    return [parts[cell][1] if cell in parts else cell for cell in cells]
 
 
 def _key(word: str) -> str:
@@ -89,7 +108,7 @@ def _key(word: str) -> str:
 def _typed(cell: object) -> str:
     number = _number(cell)
     whole = number is not None and number.is_integer()
-    return str(int(number)) if whole and number is not None else str(cell).strip().casefold()
+    return str(int(number)) if whole and number is not None else str(cell).strip()
 
 
 def word_points(cell: object) -> float | None:
@@ -125,9 +144,10 @@ class Outcomes:
     """How the cells of one column of outcomes are read.
 
     ``digits`` is ``points`` (of the left side, 0 to 1), ``sides`` (1 left, 2 right, 0 a tie),
-    ``signs`` (1 left, -1 right, 0 a tie), ``open`` where 0 could be a loss or a tie, ``any`` where
-    no number tells, or None where some number is none of these. ``words`` are the user's words for
-    left, right and tie, which come before all others.
+    ``signs`` (1 left, -1 right, 0 a tie), ``open`` where 0 could be a loss or a tie, ``thirds``
+    where 0 could be the left side or a tie, ``any`` where no number tells, or None where some
+    number is none of these. ``words`` are the user's words for left, right and tie, which come
+    before all others; in small letters, too, unless two differ in nothing else.
     """
 
     digits: str | None
@@ -139,35 +159,38 @@ class Outcomes:
         """Look through a column; a word for ties in it says that 0 is none."""
         distinct = set(cells)
         numbers = _numbers(distinct)
-        meaning = dict(zip((word.casefold() for word in words), (LEFT, RIGHT, TIE), strict=False))
+        meant = list(zip(words, (LEFT, RIGHT, TIE), strict=False))
+        meaning = {word.casefold(): points for word, points in meant} | dict(meant)
         if numbers <= {0.0, 1.0}:
             has_ties = any(word_points(cell) == TIE for cell in distinct)
             documented = not _POINTS.isdisjoint(re.split(r"[\W_]+", column.casefold()))
             sure = "points" if has_ties or documented else "any" if "0" in meaning else "open"
             digits: str | None = sure if 0.0 in numbers else "any"
         elif numbers <= {0.0, 1.0, 2.0}:
-            digits = "sides"
+            digits = "thirds" if 0.0 in numbers and "0" not in meaning else "sides"
+            digits = digits if meaning.get("0", TIE) == TIE else None
         elif numbers <= {-1.0, 0.0, 1.0}:
             digits = "signs"
         else:
             digits = "points" if all(0 <= number <= 1 for number in numbers) else None
         return cls(digits, words=meaning)
 
-    def chosen(self, cell: object) -> bool:
-        """Tell whether the user said what a cell means."""
-        return bool(self.words) and _typed(cell) in self.words
+    def chosen(self, cell: object) -> float | None:
+        """Return the points that the user said a cell means."""
+        if not self.words:
+            return None
+        word = _typed(cell)
+        return self.words.get(word, self.words.get(word.casefold()))
 
     def point(self, cell: object) -> float | None:
         """Return the points of the left side that a cell says; None if it is not understood."""
-        if self.chosen(cell):
-            return self.words[_typed(cell)]
-        word = word_points(cell)
-        if word is not None:
-            return word
+        for word in (self.chosen(cell), word_points(cell)):
+            if word is not None:
+                return word
         number = _number(cell)
         if number is None or self.digits is None:
             return None
-        if self.digits == "sides":
+        if self.digits in ("sides", "thirds"):
             return {1.0: LEFT, 2.0: RIGHT, 0.0: TIE}.get(number)
         if self.digits == "signs":
             return (number + 1) / 2
@@ -185,7 +208,7 @@ class Outcomes:
         by_name = np.zeros(len(cells), dtype=bool)
         if self.names and not (distinct.isdisjoint(left) and distinct.isdisjoint(right)):
             for row, cell in enumerate(cells):
-                if cell in (left[row], right[row]) and not self.chosen(cell):
+                if cell in (left[row], right[row]) and self.chosen(cell) is None:
                     points[row] = LEFT if cell == left[row] else RIGHT
                     by_name[row] = True
         return points, by_name
@@ -216,7 +239,7 @@ class WordColumn(NamedTuple):
         clash, for_names, for_sides = None, False, False
         for cell, left, right in rows:
             word, in_pair = outcomes.point(cell), cell in (left, right)
-            if outcomes.chosen(cell):
+            if outcomes.chosen(cell) is not None:
                 continue
             for_names |= in_pair and word is None
             like_a_name = cell in systems or len(str(cell)) == 1
@@ -235,6 +258,9 @@ def agreed(
         key: Outcomes.of(column.cells, column.name, () if by_name else words)
         for key, column in columns.items()
     }
+    thirds = [key for key, column in outcomes.items() if column.digits == "thirds"]
+    if thirds:
+        ask(f"column '{columns[thirds[0]].name}' {_ASK_THIRDS}")
     sure = [o.digits for o in outcomes.values() if o.digits in ("points", "sides", "signs")]
     vague = [key for key, column in outcomes.items() if column.digits == "open"]
     if vague and not sure:
@@ -256,10 +282,34 @@ _ASK_DIGITS = (
     'holds only 0 and 1: words=["1", "0"] if 0 says that the right one won, '
     'words=["1", "2", "0"] if it is a tie'
 )
+_ASK_THIRDS = (
+    'holds 0, 1 and 2: words=["0", "1", "2"] if 0 says that the left one won, 1 the right one and '
+    '2 a tie, words=["1", "2", "0"] if 0 is a tie, 1 the left one and 2 the right one'
+)
 _ASK_NAMES = (
     f'is a system and a word for a side: words=["{NAMES}"] if verdicts name systems, '
     'words=["A", "B", "C"] if A is the left one, B the right one and C a tie'
 )
+
+
+def unknown_words(column: WordColumn, points: Floats, least: float) -> str | None:
+    """Ask what words mean that are not understood, if each is at least a share of all cells."""
+    cells = column.cells
+    counts = Counter(_typed(cells[row]) for row in np.flatnonzero(np.isnan(points)).tolist())
+    words = [word for word, n in counts.items() if n > 1 and n >= least * len(cells)
+             and len(word) <= _LONGEST and word.casefold() not in _NO_ANSWER]  # fmt: skip
+    if not words:
+        return None
+    known = {point: str(cell) for cell in cells if (point := word_points(cell)) is not None}
+    if len(words) == 1 and {LEFT, RIGHT} <= known.keys():
+        known[TIE] = words[0]
+    usual = ((LEFT, "LEFT"), (RIGHT, "RIGHT"), (TIE, "TIE"))
+    named = ", ".join(f'"{known.get(point, word)}"' for point, word in usual)
+    shown = listed([f"'{word}' ({counts[word]:,} of {len(cells):,})" for word in words], 4)
+    return (
+        f"column '{column.name}' holds {shown}: words=[{named}] gives the words for left, right "
+        "and a tie; empty cells are left out"
+    )
 
 
 # Orders of a pair: words may be about the outputs as shown, or about the columns.
