@@ -96,14 +96,6 @@ def test_documents_beside_an_official_rule():
     assert result.to_dict()["preset"]["pairs"]["documents"] == 12
 
 
-def test_raters_who_fail_are_named_first():
-    assert "rater-04" in printed(str(embedded.RATINGS), "--quiet", "--bootstrap", "0")
-    brief = printed(str(embedded.RATINGS), "--bootstrap", "0", "--protocol", "da")
-    whole = printed(str(embedded.RATINGS), "--bootstrap", "0", "--protocol", "da", "--details")
-    assert len(brief.splitlines()) <= 30 < len(whole.splitlines())
-    assert "Spearman-Brown" in whole
-
-
 # Clusters as ranks with ties, and fuzzy ranks, as gold for metrics.
 
 
@@ -129,7 +121,6 @@ def naive(systems, p, alpha):
 @pytest.mark.parametrize("seed", range(4))
 def test_ranks_against_loops(seed):
     result = sy.human_scores(rated(seed), protocol="da", n_bootstrap=0)
-    assert result.p is not None
     expected = naive(result.systems, result.p, 0.05)
     rows = result.to_dict()["ranks"]
     assert [row["system"] for row in rows] == [system.system for system in result.systems]

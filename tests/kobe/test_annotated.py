@@ -229,20 +229,6 @@ def test_annotated_texts_score_as_the_texts(tmp_path: Path, capsys) -> None:
         assert wanted == again
 
 
-@pytest.mark.parametrize(
-    ("setting", "words"),
-    [
-        ("kobe.roundde=true", ["did you mean 'rounded'?"]),
-        ("kobe.rounded", ["NAME=VALUE"]),
-        ("kobe.rounded=maybe", ["rounded"]),
-    ],
-)
-def test_settings_that_are_wrong(setting: str, words: list[str], capsys) -> None:
-    call = ["score", DEMO, "--where", "lp=de-en", "--lp", "de-en", "--metrics", "kobe"]
-    error = refused([*call, *(f"--set={one}" for one in setting.split())], capsys)
-    assert all(word in error for word in words)
-
-
 @pytest.fixture
 def texts(tmp_path: Path) -> list[str]:
     path = tmp_path / "texts.jsonl"

@@ -14,6 +14,8 @@ import steelyard as sy
 from steelyard.cli.main import run
 from steelyard.cli.meta import PRESETS
 from steelyard.core.errors import UsageError
+from steelyard.core.parallel import Workers
+from steelyard.core.table import dumps
 from steelyard.metaevaluation.benchmark import tasks as presets
 from steelyard.metaevaluation.benchmark.run import pool_draws, split_weights
 from steelyard.metaevaluation.benchmark.run import run_benchmark as run_with
@@ -85,6 +87,15 @@ def test_a_missing_set_does_not_change_the_draws_of_the_others():
     first = next(c for c in both.columns if c.test == "zh-en").null
     second = next(c for c in one.columns if c.test == "zh-en").null
     np.testing.assert_array_equal(first.differences, second.differences)
+
+
+def test_processes_give_what_one_gives():
+    options: dict[str, Any] = {"significance": True, "n_resamples": 50}
+    alone, split = (
+        run_benchmark(benchmark(), sets=SETS, workers=Workers(jobs=jobs), **options)
+        for jobs in (1, 2)
+    )
+    assert dumps(alone.to_dict()) == dumps(split.to_dict())
 
 
 def test_draws_of_other_orders_are_turned_round():

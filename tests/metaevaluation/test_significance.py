@@ -8,7 +8,6 @@ import numpy as np
 import pytest
 
 import steelyard as sy
-from steelyard.core.errors import UsageError
 from steelyard.core.table import dumps
 from steelyard.metaevaluation.run import meta_evaluate
 from steelyard.stats.metametrics.registry import METAMETRICS
@@ -121,13 +120,6 @@ def test_corrected_p_values_make_the_clusters(correction):
     np.testing.assert_array_equal(test.p_adjusted, adjust_pairs(raw.p, correction, symmetric=False))
     assert test.to_dict()["correction"] == correction
     assert (test.p_adjusted >= test.p)[~np.eye(3, dtype=bool)].all()
-
-
-def test_names_nobody_knows():
-    with pytest.raises(UsageError, match="unknown correction 'sidak'"):
-        sy.metric_test(correction="sidak")  # type: ignore[arg-type]
-    with pytest.raises(UsageError, match="unknown scheme 'rows'"):
-        sy.metric_test(scheme="rows")  # type: ignore[arg-type]
 
 
 def exchangeable(seed, n=8, s=60):

@@ -7,10 +7,8 @@ import re
 from pathlib import Path
 
 import numpy as np
-import pytest
 
 import fit_confidence
-import judged_again
 from steelyard.kobe import alarms as confidence
 
 
@@ -58,17 +56,3 @@ def test_weights_are_written_where_they_stand():
     assert [strip.sub("", line) for line in new.splitlines()] == [
         strip.sub("", line) for line in text.splitlines()
     ]
-
-
-def test_verdicts_are_read_once_and_bad_ones_named(tmp_path):
-    path = tmp_path / "gold.jsonl"
-    row = {"data": "wmt22", "lp": "de-en", "system": "A", "segment": "1", "kind": "lost",
-           "source": "Wien", "output": None, "verdict": "real", "at": 3}  # fmt: skip
-    path.write_text(json.dumps(row) + "\n" + json.dumps(row) + "\n")
-    assert judged_again.read_verdicts([path, path]) == [row]
-    path.write_text(json.dumps(row | {"data": "wmt99"}) + "\n")
-    with pytest.raises(SystemExit, match=r"gold.jsonl:1: data 'wmt99', expected one of wmt22"):
-        judged_again.read_verdicts([path])
-    path.write_text(json.dumps(row | {"verdict": "?"}) + "\n")
-    with pytest.raises(SystemExit, match=r"gold.jsonl:1: verdict '\?', expected real or false"):
-        judged_again.read_verdicts([path])

@@ -7,9 +7,7 @@ from pathlib import Path
 import pytest
 
 from make_base.choice import Candidate, is_taken
-from make_base.demonyms import WrittenDemonyms
 from make_base.names import Row, choose, read
-from make_base.tables import table
 from steelyard.kobe.base.codec import Flag, Name
 
 # Dictionaries of thirty languages are loaded for the first of them.
@@ -53,12 +51,6 @@ def test_which_names_are_taken(category, lang, text, languages, taken):
     assert is_taken(Candidate(category, lang, text, languages)) is taken
 
 
-def test_a_single_word_is_left_to_the_place_of_its_name():
-    name = Candidate("person", "en", "Berlusconi", 22)
-    assert is_taken(name)
-    assert not is_taken(name, places={"berlusconi"})
-
-
 def rows(*given):
     return [Row(lang, text, prior, ("xfactr",)) for lang, text, prior in given]
 
@@ -94,15 +86,3 @@ def test_share_alike_rows_are_never_read(tmp_path: Path):
 
 
 # -- demonyms
-
-
-def test_demonyms_are_names_of_countries():
-    found = {entity.id: names for entity, names in WrittenDemonyms().rows()}
-    assert Name("de", "Briten", int(Flag.DEMONYM)) in found["wd:Q145"]
-
-
-def test_tables_are_well_formed():
-    for name in ("everyday.tsv", "demonyms.tsv"):
-        given = table(name)
-        assert all(len(row) == 3 and all(row) for row in given)
-        assert len({tuple(row) for row in given}) == len(given)
