@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import importlib
-import json
 import subprocess
 import sys
 from pathlib import Path
@@ -86,16 +85,6 @@ def test_rows_without_data_or_peers_say_why(load, setting, monkeypatch):
     monkeypatch.setitem(sys.modules, "evalica", None)
     row = next(iter(load("rows").rows_of("battles", setting)))
     assert row.skip == "evalica is not installed"
-
-
-@pytest.mark.thorough
-def test_a_run_writes_both_files(load, tmp_path, capsys):
-    bench = load("bench")
-    bench.main(["--small", "--quick", "--only", "load", "--out", str(tmp_path / "out")])
-    assert "0 of 0 targets reached" in capsys.readouterr().out
-    rows = json.loads((tmp_path / "out" / "table.json").read_text())["rows"]
-    assert [row["key"] for row in rows] == ["load-csv", "load-native"]
-    assert (tmp_path / "out" / "table.md").read_text().startswith("| work | peer |")
 
 
 @pytest.mark.thorough

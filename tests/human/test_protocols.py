@@ -4,9 +4,7 @@ from __future__ import annotations
 
 import csv
 import inspect
-import io
 import json
-from contextlib import redirect_stderr, redirect_stdout
 
 import numpy as np
 import pytest
@@ -15,7 +13,6 @@ import steelyard as sy
 from steelyard.cli.main import run
 from steelyard.core.errors import UsageError
 from steelyard.data.judgements import Ratings
-from steelyard.demo import embedded
 from steelyard.human.options import PROTOCOLS, HumanOptions
 from steelyard.human.rr import COUNTED
 from steelyard.human.run import scorer_of
@@ -45,29 +42,6 @@ def test_a_protocol_says_what_it_expects(name):
 def test_options_of_other_protocols_are_refused(protocol, option, capsys):
     assert run(["human", "nothing.csv", "--protocol", protocol, option]) == 2
     assert option.partition("=")[0] in capsys.readouterr().err
-
-
-def printed(*arguments: str) -> str:
-    out, err = io.StringIO(), io.StringIO()
-    with redirect_stdout(out), redirect_stderr(err):
-        assert run(["human", *arguments]) == 0
-    return out.getvalue()
-
-
-def test_the_verdict_has_both_p_values():
-    result = sy.human_scores(embedded.ERRORS, n_bootstrap=0)
-    assert result.protocol == "mqm"
-    second, amber = result.decisions
-    assert (second.leader, second.other, amber.other) == ("Kaolin", "Dolomite", "Amber")
-    scores = {system.system: system.score for system in result.systems}
-    assert amber.difference == pytest.approx(scores["Kaolin"] - scores["Amber"], abs=1e-12)
-    assert amber.p == pytest.approx(0.005, abs=5e-4)
-    assert amber.p_adjusted == pytest.approx(0.13, abs=0.01)
-    assert (amber.n_pairs, amber.unit, amber.n_units) == (66, "segment", 450)
-    shown = printed(str(embedded.ERRORS), "--bootstrap", "0")
-    assert amber.evidence() in shown
-    found = json.loads(printed(str(embedded.ERRORS), "--bootstrap", "0", "--json"))
-    assert [d["other"] for d in found["decisions"]] == ["Dolomite", "Amber"]
 
 
 @pytest.mark.parametrize("seed", range(20))

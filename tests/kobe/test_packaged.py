@@ -99,13 +99,3 @@ def test_words_that_are_no_city(kb, text):
 )
 def test_forms_of_names(kb, lang, text, id_):
     assert id_ in linked(kb, text, lang, "en")
-
-
-def test_labels_are_what_people_say(kb):
-    for item, name in (
-        ("wd:Q567", "Angela Merkel"),
-        ("wd:Q9322", "Deutsche Bahn"),
-        ("wd:Q95", "Google"),
-    ):
-        entity = kb.entity(item)
-        assert kb.label(entity, "en") == name

@@ -90,7 +90,7 @@ def test_a_missing_set_does_not_change_the_draws_of_the_others():
 
 
 def test_processes_give_what_one_gives():
-    options: dict[str, Any] = {"significance": True, "n_resamples": 50}
+    options: dict[str, Any] = {"significance": True, "n_resamples": 20}
     alone, split = (
         run_benchmark(benchmark(), sets=SETS, workers=Workers(jobs=jobs), **options)
         for jobs in (1, 2)
@@ -145,16 +145,6 @@ def test_the_command_reads_folders_and_adds_metrics_of_ones_own(tmp_path, capsys
     assert found["partial"]
     assert run([*asked, "--add", str(tmp_path / "mine.csv")]) == 0
     assert "mine-refZ" in capsys.readouterr().out
-
-
-@pytest.mark.parametrize(
-    "arguments",
-    [["--preset", "wmt23"], ["--preset", "wmt23", "a", "b"],
-     ["--preset", "wmt32", "a"]],
-)  # fmt: skip
-def test_bad_calls_end_with_exit_code_2(arguments, capsys):
-    assert run(["meta", *arguments]) == 2
-    assert capsys.readouterr().err.count("\n") == 1
 
 
 LANGUAGES = {"en-de": "refA", "he-en": "refB", "zh-en": "refA"}  # with the reference of metrics
