@@ -29,20 +29,8 @@ def story() -> dict[str, dict[str, Any]]:
 
 
 @pytest.fixture(scope="module")
-def ratings() -> list[dict[str, Any]]:
-    return rows_of(embedded.ERRORS)
-
-
-@pytest.fixture(scope="module")
 def es() -> sy.EvalSet:
     return embedded.demo_set(texts=True)
-
-
-def marked(story: dict[str, Any], rating: dict[str, Any], error: dict[str, Any]) -> str:
-    line = story[rating["segment"]]
-    text = line["src"] if error.get("is_source_error") else line["out"][rating["system"]]
-    found: str = text[error["start"] : error["end"]]
-    return found
 
 
 def test_texts_and_scores_are_of_the_same_systems_segments_and_documents(es, story):
@@ -53,13 +41,6 @@ def test_texts_and_scores_are_of_the_same_systems_segments_and_documents(es, sto
     assert scores.segments.domains == tuple(line["domain"] for line in story.values())
     for name, table in scores.scores.items():
         assert np.array_equal(table.values, es[name].values, equal_nan=True)
-
-
-def test_every_span_lies_inside_its_text(story, ratings):
-    for rating in ratings:
-        for error in rating["errors"]:
-            assert 0 <= error["start"] < error["end"]
-            assert len(marked(story, rating, error)) == error["end"] - error["start"]
 
 
 def test_the_score_of_people_is_the_mean_of_their_ratings(es):

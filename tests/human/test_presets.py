@@ -102,6 +102,7 @@ def test_documents_and_domains_are_carried_on(shared, tmp_path, capsys):
     folder = shared / "wmt24-esa"
     out = tmp_path / "scores.csv"
     arguments = ["human", str(folder / "en-hi.appraise.wave2.csv.gz"), "--protocol", "esa"]
+    arguments += ["--bootstrap", "0"]
     assert run([*arguments, "--out", str(out), "--quiet"]) == 0
     capsys.readouterr()
     es = load(out)

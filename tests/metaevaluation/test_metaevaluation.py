@@ -206,12 +206,9 @@ def test_ranks_follow_the_greedy_rule_and_letters_never_lie():
 @pytest.mark.parametrize(
     ("options", "message"),
     [
-        ({"by": "spaa"}, "no meta-metric 'spaa'; did you mean 'spa'"),
-        ({"metrics": ["goood-src"]}, "did you mean 'good-src'"),
         ({"by": "spa", "level": "seg"}, "'spa' compares systems"),
         ({"by": "acc-eq", "level": "sys"}, "'acc-eq' compares segments"),
         ({"unit": "paragraph"}, "expected auto, segment, document, prompt, domain, a number"),
-        ({"human": "humann"}, "did you mean 'human'"),
     ],
 )
 def test_bad_arguments_have_a_hint(options, message):
@@ -324,9 +321,6 @@ def test_metrics_that_lack_systems_or_scores_are_named_and_counted():
         "gaps": (5, 145, "145 of 150 segment scores"),
         "empty": (0, 0, "no scores"),
     }
-    row = result.to_dict()["results"][0]
-    assert row["n_systems"] in (4, 5)
-    assert row["n_cells"] <= 150
     assert [c.name for c in result.table().columns][:2] == ["metric", "systems"]
     details = result.table(details=True)
     assert [c.name for c in details.columns][:3] == ["metric", "systems", "cells"]

@@ -152,8 +152,6 @@ def test_significant_comparisons_by_hand():
     [
         (ablate_systems, {"sizes": [6]}, "sizes lie between 2 and 5"),
         (ablate_systems, {"metrics": ["m0"]}, "fewer than two metrics"),
-        (ablate_systems, {"by": "sap"}, "no meta-metric 'sap'"),
-        (count_distinct, {"scheme": "input"}, "unknown scheme"),
     ],
 )
 def test_what_is_refused(study, options, message):

@@ -34,7 +34,7 @@ from steelyard.metaevaluation.run import meta_evaluate
 from steelyard.report import explorer, glossary, methods, sections
 from steelyard.report.figures import comparison, drawing
 from steelyard.report.options import ReportOptions
-from steelyard.report.page import make_report, title_of
+from steelyard.report.page import make_report
 from steelyard.report.sections import segment_link
 from steelyard.report.strips import Estimate, forest
 from steelyard.report.writer import script_json
@@ -402,15 +402,6 @@ def test_the_headline_says_that_it_is_of_common_segments(no_charts):
     es = small().drop(scores=["h"]).with_scores("h", ScoreTable(values, kind="human"))
     report = make_report(es, "h", options=QUICK)
     assert "), on common segments.</p>" in group(report.html, "answer")
-
-
-def test_the_title_names_tasks_and_systems():
-    es = small()
-    compared = sy.compare(es, "h", n_bootstrap=20)
-    assert title_of(es, compared) == "A, B and C by h"
-    assert title_of(replace(es, name="wmt", language_pair="en-de"), None) == "wmt en-de: A, B and C"
-    tasks = replace(es.segments, metadata={"task": ("sums",) * 20 + ("colours",) * 20})
-    assert title_of(replace(es, segments=tasks), compared) == "colours and sums: A, B and C"
 
 
 def test_a_human_reference_is_called_one(no_charts):
