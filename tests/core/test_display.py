@@ -5,7 +5,9 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass
 
-from steelyard.core.display import Field, table_of
+import numpy as np
+
+from steelyard.core.display import Field, Result, table_of
 
 
 @dataclass(frozen=True)
@@ -28,3 +30,14 @@ def test_columns_follow_the_fields_and_digits_the_interval():
     assert table.keys() == ["system", "chrF", "chrF low", "chrF high"]
     assert table.shown() == [["A", "51.23", "50.10", "52.30"], ["B", "--", "--", "--"]]
     assert table_of((), COLUMNS).rows == ()
+
+
+@dataclass(frozen=True, repr=False)
+class Scores(Result):
+    scores: np.ndarray
+    warnings: tuple[str, ...] = ()
+
+
+def test_a_dictionary_is_made_of_the_fields():
+    result = Scores(np.array([[0.5, math.nan]]), ("too few",))
+    assert result.to_dict() == {"scores": [[0.5, None]], "warnings": ["too few"]}

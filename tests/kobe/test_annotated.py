@@ -105,6 +105,20 @@ def test_links_are_those_of_the_place_not_of_the_text() -> None:
     assert report.warnings[-1].startswith("links of 'A', 'src' are found by text")
 
 
+def test_what_was_left_out_of_links_is_told_once(tmp_path: Path, capsys) -> None:
+    links, texts = tmp_path / "links.jsonl", tmp_path / "texts.jsonl"
+    write_lines(annotated({"src": ["ab"], "ref": ["ab"], "A": ["ab"]}), links)
+    links.write_text(links.read_text().replace('"b"', '""'))
+    row = {"seg": 1, "src": "0 ab", "refs": {"ref": "0 ab"}, "out": {"A": "0 ab"}}
+    texts.write_text(json.dumps(row) + "\n")
+    both = [w for name in ("kobe", "kobe-ref") for w in ("--set", f"{name}.links={links}")]
+    for inputs in ([str(links)], [str(texts), *both]):
+        assert run(["score", *inputs, "--metrics", "kobe,kobe-ref", "--json"]) == 0
+        found = json.loads(capsys.readouterr().out)
+        assert found["warnings"] == [f"{links}: 3 mentions without an id left out"]
+        assert found["reports"]["kobe"]["n_source_entities"] == 1
+
+
 def test_references_that_are_named_like_systems() -> None:
     made = annotated({"src": ["ab"], "A": ["a"]})
     es = made.evalset()
