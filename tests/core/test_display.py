@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from steelyard.core.display import Field, Result, table_of
+from steelyard.core.display import Field, Result, Summary, table_of
 
 
 @dataclass(frozen=True)
@@ -36,6 +36,9 @@ def test_columns_follow_the_fields_and_digits_the_interval():
 class Scores(Result):
     scores: np.ndarray
     warnings: tuple[str, ...] = ()
+
+    def words(self) -> Summary:
+        return Summary()
 
 
 def test_a_dictionary_is_made_of_the_fields():
