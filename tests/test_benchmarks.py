@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import importlib
-import json
-import subprocess
 import sys
 from pathlib import Path
 
@@ -86,34 +84,3 @@ def test_rows_without_data_or_peers_say_why(load, setting, monkeypatch):
     monkeypatch.setitem(sys.modules, "evalica", None)
     row = next(iter(load("rows").rows_of("battles", setting)))
     assert row.skip == "evalica is not installed"
-
-
-@pytest.mark.thorough
-def test_a_run_writes_both_files(load, tmp_path, capsys):
-    bench = load("bench")
-    bench.main(["--small", "--quick", "--only", "load", "--out", str(tmp_path / "out")])
-    assert "0 of 0 targets reached" in capsys.readouterr().out
-    rows = json.loads((tmp_path / "out" / "table.json").read_text())["rows"]
-    assert [row["key"] for row in rows] == ["load-csv", "load-native"]
-    assert (tmp_path / "out" / "table.md").read_text().startswith("| work | peer |")
-
-
-@pytest.mark.thorough
-def test_against_another_revision(load, tmp_path, monkeypatch, capsys):
-    bench = load("bench")
-    tree = tmp_path / "repository"
-    (tree / "src").mkdir(parents=True)
-    (tree / "src" / "steelyard").symlink_to(BENCHMARKS.parent / "src" / "steelyard")
-    for words in (["init", "-q"], ["add", "-A"], ["-c", "user.name=x", "-c", "user.email=x",
-                                                  "commit", "-qm", "x"]):  # fmt: skip
-        subprocess.run(["git", "-C", str(tree), *words], check=True)
-    monkeypatch.setattr(bench, "ROOT", tree)
-    bench.main(["--small", "--quick", "--only", "load-csv", "--against", "HEAD"])
-    shown = capsys.readouterr().out.splitlines()
-    assert shown[0] == "| work | HEAD | here | change |"
-    assert shown[2].startswith("| load 3 metrics of 4 x 50, .csv.gz |")
-    listed = ["git", "-C", str(tree), "worktree", "list"]
-    left = subprocess.run(listed, capture_output=True, check=True)
-    assert len(left.stdout.splitlines()) == 1
-    with pytest.raises(SystemExit, match="error: git worktree"):
-        bench.main(["--only", "load-csv", "--against", "no-such-revision"])

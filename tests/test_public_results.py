@@ -138,6 +138,8 @@ def test_a_notebook_shows_words_and_a_table(result, monkeypatch):
     shown = result._repr_html_()
     assert shown.count("<p>") >= len(result.words().sentences())
     assert "<table>" in shown
+    assert "<script" not in shown
+    assert len(shown) < 200_000
 
 
 def test_a_set_shows_its_scores_in_a_notebook(monkeypatch):

@@ -184,16 +184,6 @@ def test_a_kept_package_that_was_damaged_is_fetched_again(server, tmp_path):
     assert server.requests == 2
 
 
-def test_an_unknown_test_set_names_the_known_ones(server, tmp_path):
-    server.body = package()
-    with pytest.raises(DownloadError) as caught:
-        get_test_set("wmt32", url=server.url, cache=tmp_path)
-    names = "README, wmt22, wmt23, wmt23.sent"
-    problem = "the package has no test set 'wmt32'"
-    assert str(caught.value) == f"{problem}: did you mean 'wmt23'? Known: {names}"
-    assert list((tmp_path / ROOT).iterdir()) == []
-
-
 @pytest.mark.parametrize(
     "name", ["", ".", "..", "../wmt23", "/etc", "a/b", "a\\b", ".hidden", "-x", "wmt23\n", "é"]
 )

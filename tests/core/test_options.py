@@ -436,24 +436,6 @@ def _gives_a_study(f: Any, module: str) -> bool:
     return own and inspect.signature(f).return_annotation == "Study"
 
 
-def test_messages_name_the_option_what_was_expected_and_what_was_given():
-    with pytest.raises(UsageError, match=r"^epsilon is a number of at least 0, got -1$"):
-        sy.meta_evaluate(ES, "people", by="acc-eq", rules=sy.meta_rules(epsilon=-1))
-    with pytest.raises(UsageError, match=r"^n_resamples is a whole number of at least 1, got 0$"):
-        sy.meta_evaluate(ES, "people", by="pa", significance=sy.metric_test(n_resamples=0))
-    with pytest.raises(UsageError, match=r"^alpha is a number strictly between 0 and 1, got 7$"):
-        sy.meta_evaluate(
-            ES, "people", by="pa", significance=sy.metric_test(alpha=7)
-        )  # which nothing uses
-    with pytest.raises(UsageError, match="whole number between 10 and 1,000,000,000, got 1000"):
-        sy.compare(ES, "m", n_bootstrap=10**12)
-    with pytest.raises(UsageError, match=r"^systems is a list of names, got 'AB'$"):
-        sy.load(ES, systems="AB")
-    frame: Any = ROWS
-    with pytest.raises(UsageError, match="got a DataFrame"):
-        sy.compare(ES, "m", alpha=frame)
-
-
 def test_numbers_of_numpy_and_fractions_are_numbers():
     check_whole(1, draws=np.int32(3))
     check_number(0, epsilon=np.float32(0.5), threshold=Fraction(1, 3))

@@ -101,17 +101,6 @@ def test_errors_come_first_and_every_check_has_a_test():
     assert set(CHECKS) == {"coverage", "degenerate", "twins", "orientation", "outliers"}
 
 
-def test_real_data_wmt23(shared):
-    import steelyard as sy
-
-    folder = shared / "wmt23-metrics"
-    es = sy.load(
-        folder / "en-de.human.csv.gz", folder / "en-de.metrics.seg.csv.gz", human="mqm", lp="en-de"
-    )
-    result = found(es)
-    assert "warning: 'sescoreX-refA' and 'instructscore-refA' are identical" in result["degenerate"]
-
-
 @pytest.mark.parametrize("name", sorted(CHECKS))
 def test_every_check_survives_an_empty_set(name):
     assert isinstance(list(CHECKS[name](EvalSet((), Segments(())))), list)

@@ -92,12 +92,3 @@ def test_metrics_are_left_out_by_pattern_and_human_scores_stay():
     with pytest.raises(UsageError, match="no metric is left"):
         with_metrics(some(), drop=["*"])
     assert with_metrics(es) is es
-
-
-def test_the_reference_based_metrics_of_wmt23_by_one_option(shared):
-    folder = shared / "wmt23-metrics"
-    files = folder / "en-de.human.csv.gz", folder / "en-de.metrics.seg.csv.gz"
-    es = sy.load(*files, human="mqm")
-    seen = with_metrics(es, sees=["ref"])
-    assert len(seen.metrics) == 25  # all metrics of the task but those without a reference
-    assert list(seen.metrics) == chosen_metrics(es, ["*-refA"])

@@ -7,7 +7,7 @@ import pytest
 
 from steelyard.core.errors import UsageError
 from steelyard.data.segments import Segments
-from steelyard.data.units import UnitEffect, column_of, counted, units_of
+from steelyard.data.units import column_of, counted, units_of
 
 
 def _segments(documents, **more):
@@ -87,14 +87,3 @@ def test_a_segment_without_a_document_is_no_guess():
         units_of(torn, "document", _all(torn))
     unused = np.array([True, False, True])
     assert units_of(torn, "document", unused).n == 2
-
-
-def test_a_sentence_says_what_was_independent():
-    effect = UnitEffect("document", 170, 2.77, 2.46, 3.13, effective=228.9)
-    assert effect.sentence() == (
-        "unit: 170 documents, taken as independent; design effect 2.8 (2.5 to 3.1), as much as 229 "
-        "independent segments tell"
-    )
-    assert UnitEffect("segment", 5, 1.0).sentence() == "unit: 5 segments, taken as independent"
-    assert "unknown" in UnitEffect("prompt", 5, float("nan")).sentence()
-    assert UnitEffect("segment", 5, 1.0).to_dict()["design_effect_ci"] is None

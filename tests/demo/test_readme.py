@@ -53,13 +53,6 @@ def test_a_command_of_the_readme(command, folder, monkeypatch, capsys):
         assert Path(words[words.index("--out") + 1]).stat().st_size > 0
 
 
-@pytest.mark.parametrize("command", [c for c in SHOWN if "--human mqm" in c])
-def test_no_human_score_is_ranked_as_a_metric(command):
-    words = shlex.split(command, comments=True)
-    assert words[words.index("--kind") + 1] == "human:da"
-    assert words[words.index("--lower-is-better") + 1] == "edit-rate-refA"
-
-
 def test_the_python_of_the_readme(folder, monkeypatch):
     monkeypatch.chdir(folder)
     (block,) = re.findall(r"```python\n(.*?)```", README, re.DOTALL)

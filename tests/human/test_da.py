@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import csv
-import gzip
 from pathlib import Path
 
 import numpy as np
@@ -14,7 +13,6 @@ from hypothesis import strategies as st
 import steelyard as sy
 from steelyard import HumanScores, Ratings, human_scores
 from steelyard.core.errors import DegenerateError, InputError, UsageError
-from steelyard.demo.folder import write_files
 from steelyard.formats.reading import read_any
 from steelyard.human import raters
 from steelyard.human.ranking import Rule, average, independent, order_systems
@@ -71,7 +69,6 @@ def test_wmt22_official_p_values(shared):
     with (shared / "wmt22-da" / "cs-en.wilcoxon_p.csv").open(newline="") as stream:
         rows = list(csv.reader(stream))
     expected = np.array([[float(x) for x in row[1:]] for row in rows[1:]])
-    assert result.p is not None
     significant = expected != 0.12  # the organisers' word for p >= 0.05
     assert np.allclose(result.p[significant], expected[significant], rtol=4e-3)
     assert (result.p[~significant & ~np.eye(len(expected), dtype=bool)] >= 0.05).all()
@@ -265,17 +262,13 @@ def test_clusters_by_rule_and_correction():
     found = average(ratings, {"raw": ratings.value})
     units = independent(found, "segment")
     placed = order_systems(found, "raw", Rule(), units)
-    assert placed.cluster is not None
     assert placed.cluster[2] == (3, 3)
     plain, strict = (
         order_systems(found, "raw", Rule(correction=c), units) for c in ("none", "bonferroni")
     )
-    assert plain.p is not None
-    assert strict.p is not None
     off = ~np.eye(3, dtype=bool)
     np.testing.assert_allclose(strict.p[off], np.minimum(1, 3 * plain.p[off]))
     paired = order_systems(found, "raw", Rule(test="permutation"), units)
-    assert paired.p is not None
     assert paired.p[0, 2] < 1e-6
 
 
@@ -303,17 +296,3 @@ def test_the_order_of_rows_does_not_matter():
     other = human_scores(from_rows(mixed), protocol="da", rng=3).to_dict()
     for a, b in zip(one["systems"], other["systems"], strict=True):
         assert a == pytest.approx(b, abs=1e-12)
-
-
-def test_rows_of_repeated_items_may_come_in_any_order(tmp_path):
-    write_files(tmp_path)
-    with gzip.open(tmp_path / "ratings.csv.gz", "rt") as stream:
-        head, *rows = stream.read().splitlines()
-    results = []
-    for seed in (None, 1):
-        if seed is not None:
-            np.random.default_rng(seed).shuffle(rows)
-        path = tmp_path / "ratings.csv"
-        path.write_text("\n".join([head, *rows]))
-        results.append(human_scores(path, protocol="da", n_bootstrap=0).p)
-    np.testing.assert_array_equal(results[0], results[1])

@@ -254,7 +254,6 @@ def test_esa_reads_scores_and_spans(tmp_path):
         ("A", 70, 2),
         ("B", 40, 2),
     ]
-    assert result.evalset is not None
     assert [*result.evalset.scores] == ["esa"]
     for name in ("value", "esa"):
         lines = [{"rater": "r", "system": "A", "seg": 1, name: 180, "errors": []}]

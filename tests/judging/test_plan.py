@@ -36,13 +36,6 @@ def test_labels_for_a_half_width_are_those_of_the_formula():
     assert need.more == need.labels - 100
 
 
-def test_kappa_within():
-    (need,) = plan(frame(), kappa=0.1).needs
-    assert need.labels > 100
-    assert need.people_alone is None
-    assert need.more == need.labels - 100
-
-
 def test_rows_to_label_have_their_probabilities():
     found = plan(frame(), budget=50)
     rows = found.rows.to_frame("polars")

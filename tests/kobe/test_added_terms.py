@@ -9,6 +9,7 @@ import shutil
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from tests.kobe.conftest import Rows
 
 from steelyard.core.errors import InputError, UsageError
 from steelyard.formats.bitext import GlossaryTerm
@@ -19,18 +20,6 @@ from steelyard.kobe.base.sources import add
 from steelyard.kobe.linking.linker import DictionaryLinker
 from steelyard.kobe.linking.terms import Form, TermFinder, TermPair
 from steelyard.kobe.linking.terms import terms as find_terms
-
-
-class Rows:
-    """A source that is a list."""
-
-    version, licence = "1", "none"
-
-    def __init__(self, rows, name="rows"):
-        self.data, self.name = rows, name
-
-    def rows(self):
-        yield from self.data
 
 
 def terms(rows, name="terms"):

@@ -105,33 +105,6 @@ def test_links_are_those_of_the_place_not_of_the_text() -> None:
     assert report.warnings[-1].startswith("links of 'A', 'src' are found by text")
 
 
-def test_links_found_by_text_and_not_by_name_are_reported(tmp_path: Path, capsys) -> None:
-    texts, links = tmp_path / "texts.jsonl", tmp_path / "links.jsonl"
-    rows = [
-        {"seg": i, "src": f"{i} ab", "refs": {"refA": f"{i} b"},
-         "out": {"A": f"{i} b", "B": f"{i} a"}} for i in range(2)
-    ]  # fmt: skip
-    texts.write_text("".join(json.dumps(row) + "\n" for row in rows))
-    made = annotated({"src": ["ab"] * 2, "ref": ["b"] * 2, "A": ["b"] * 2, "B": ["a"] * 2})
-    moved = (made.systems["A"][0], made.systems["A"][1]._replace(text="1 b "))
-    call = ["score", str(texts), "--metrics", "kobe,kobe-ref", "--json"]
-    call += [w for name in ("kobe", "kobe-ref") for w in ("--set", f"{name}.links={links}")]
-
-    def warnings(**changes: tuple[Sentence, ...]) -> list[str]:
-        systems = {n: row for n, row in {**made.systems, **changes}.items() if row}
-        write_lines(EntityAnnotations(systems), links)
-        assert run(call) == 0
-        result = json.loads(capsys.readouterr().out)
-        assert [file["path"] for file in result["provenance"]["inputs"]] == [str(texts), str(links)]
-        assert result["systems"]["A"] == {"kobe": 50.0, "kobe-ref": 100.0}
-        return [text for text in result["warnings"] if "by text" in text]
-
-    assert warnings() == []  # the reference is ref there, whatever it is called here
-    for changes, name in (({"A": ()}, "A"), ({"A": moved}, "A"), ({"ref": ()}, "refA")):
-        (warning,) = warnings(**changes)
-        assert f"'{name}'" in warning
-
-
 def test_what_was_left_out_of_links_is_told_once(tmp_path: Path, capsys) -> None:
     links, texts = tmp_path / "links.jsonl", tmp_path / "texts.jsonl"
     write_lines(annotated({"src": ["ab"], "ref": ["ab"], "A": ["ab"]}), links)
@@ -227,20 +200,6 @@ def test_annotated_texts_score_as_the_texts(tmp_path: Path, capsys) -> None:
             assert {name: a[name] for name in counts} == {name: b[name] for name in counts}
         wanted, again = ([c["wanted"] for c in r["categories"]] for r in (first, other))
         assert wanted == again
-
-
-@pytest.mark.parametrize(
-    ("setting", "words"),
-    [
-        ("kobe.roundde=true", ["did you mean 'rounded'?"]),
-        ("kobe.rounded", ["NAME=VALUE"]),
-        ("kobe.rounded=maybe", ["rounded"]),
-    ],
-)
-def test_settings_that_are_wrong(setting: str, words: list[str], capsys) -> None:
-    call = ["score", DEMO, "--where", "lp=de-en", "--lp", "de-en", "--metrics", "kobe"]
-    error = refused([*call, *(f"--set={one}" for one in setting.split())], capsys)
-    assert all(word in error for word in words)
 
 
 @pytest.fixture

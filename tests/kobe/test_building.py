@@ -10,27 +10,13 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from tests.kobe.conftest import Rows
 
 from steelyard.core.errors import InputError, UsageError
 from steelyard.kobe.base.build import Limits, build
 from steelyard.kobe.base.codec import Entity, Flag, Name, script, spelling, spelt
 from steelyard.kobe.base.knowledge import Base, KnowledgeBase
 from steelyard.kobe.linking.wordforms import fold
-
-
-class Rows:
-    """A source that is a list, which may be interrupted."""
-
-    name, version, licence = "rows", "1", "none"
-
-    def __init__(self, rows, stop_at=None):
-        self.data, self.stop_at = rows, stop_at
-
-    def rows(self):
-        for number, row in enumerate(self.data, 1):
-            if number == self.stop_at:
-                raise KeyboardInterrupt
-            yield row
 
 
 def e(id_, prior=1.0, category="city", tier=0, same_as=()):

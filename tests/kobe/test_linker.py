@@ -13,10 +13,8 @@ import steelyard.demo
 from steelyard.cli.main import run
 from steelyard.core.errors import UsageError
 from steelyard.formats.entities import EntityAnnotations
-from steelyard.kobe.base.knowledge import default
 from steelyard.kobe.linking.linker import DictionaryLinker
 from steelyard.kobe.matching import match, statistics
-from steelyard.kobe.mention import Linker
 
 LINES = (Path(steelyard.demo.__file__).parent / "linking.jsonl").read_text("utf-8").splitlines()
 ROWS = [json.loads(line) for line in LINES]
@@ -46,11 +44,6 @@ def test_hand_made_pair(row, linker: DictionaryLinker):
         for form in row["plain"][side]:
             span = (row[side].index(form), row[side].index(form) + len(form))
             assert span not in [(m.start, m.end) for m in mentions], form
-
-
-def test_protocol_and_signature(linker: DictionaryLinker):
-    assert isinstance(linker, Linker)
-    assert linker.signature == f"kb:{default().signature}"
 
 
 @pytest.mark.parametrize("code", ["xx", "english", "qq-QQ"])

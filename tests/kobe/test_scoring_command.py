@@ -58,17 +58,6 @@ def test_options_of_kobe_alone(option, capsys):
     assert "is for kobe" in capsys.readouterr().err
 
 
-def test_figures_of_categories_and_of_values(tmp_path):
-    pytest.importorskip("vl_convert")
-    out = tmp_path / "f.svg"
-    arguments = [*ARGUMENTS, "--out", str(out)]
-    assert run([*arguments, "--plot", "categories,values"]) == 0
-    categories = (tmp_path / "f-categories.svg").read_text(encoding="utf-8")
-    assert "Entities kept by category" in categories
-    values = (tmp_path / "f-values.svg").read_text(encoding="utf-8")
-    assert "careful" in values
-
-
 def test_warnings_name_their_metric_and_missing_texts_are_told(tmp_path, capsys):
     path = tmp_path / "texts.jsonl"
     rows: list[dict[str, Any]] = [

@@ -105,9 +105,6 @@ def test_through_the_command(tmp_path, capsys):
     arguments = ["meta", *inputs, "--human", "people", "--corpus", "bleu,chrf", "--by", "spa,pa",
                  "--bootstrap", "50", "--json"]  # fmt: skip
     assert run(arguments) == 0
-    first = capsys.readouterr().out
-    names = {row["metric"] for row in json.loads(first)["results"]}
+    names = {row["metric"] for row in json.loads(capsys.readouterr().out)["results"]}
     assert names == {"bleu-refA", "chrf-refA"}
-    assert run(arguments) == 0
-    assert capsys.readouterr().out == first
     assert run([*arguments, "--refs", "refZ"]) == 2

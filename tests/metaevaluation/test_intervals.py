@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from dataclasses import replace
 from typing import Any
 
@@ -10,6 +9,7 @@ import numpy as np
 import pytest
 
 import steelyard as sy
+from steelyard.core.table import dumps
 from steelyard.data.evalset import EvalSet, ScoreTable
 from steelyard.data.segments import Segments
 from steelyard.metaevaluation.data import Run, prepare
@@ -127,8 +127,12 @@ def test_functions_of_ones_own_are_resampled_where_that_has_a_meaning():
     known = meta_evaluate(made(), by="pearson", level="sys").results
     mine = meta_evaluate(made(), by=own, level="sys").results
     for one, other in zip(known, mine, strict=True):
+        assert one.value == pytest.approx(other.value)
         assert one.ci == pytest.approx(other.ci)
         assert one.rank_ci == other.rank_ci
+    both: dict[str, Any] = {"level": "seg", "significance": sy.metric_test(n_resamples=50)}
+    test = meta_evaluate(made(), by=own, **both).significance["mine"]
+    assert test.p[test.metrics.index("good-src"), test.metrics.index("bad-src")] < 0.05
     assert all(row.ci for row in meta_evaluate(made(), by=own, level="seg").results)
     by_system: dict[str, Any] = {"by": own, "level": "seg", "group_by": "system"}
     assert all(row.ci for row in meta_evaluate(made(), intervals="system", **by_system).results)
@@ -156,9 +160,11 @@ def test_shuffled_systems_and_segments_give_the_same_intervals():
     by = ["spa", "pa", "acc-eq", "spearman", "kendall-c"]
     for unit in UNITS:
         options: dict[str, Any] = {"by": by, "intervals": unit, "n_bootstrap": 50}
+        options["significance"] = unit == "segment" and sy.metric_test(n_resamples=20)
         plain = meta_evaluate(es, "human", **options).to_dict()
         other = meta_evaluate(shuffled, "human", **options).to_dict()
-        assert json.dumps(plain["results"]) == json.dumps(other["results"])
+        for part in ("results", "significance"):
+            assert dumps(plain[part]) == dumps(other[part])
 
 
 def test_intervals_do_not_depend_on_the_other_metrics():

@@ -12,15 +12,11 @@ from typing import Any
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
-from hypothesis import strategies as st
 
 import steelyard as sy
-from steelyard.cli.main import run
 from steelyard.core.errors import UsageError
 from steelyard.data.evalset import EvalSet, ScoreTable
 from steelyard.data.segments import Segments
-from steelyard.demo.embedded import SCORES
 from steelyard.formats.save import save
 from steelyard.metaevaluation.run import meta_evaluate
 from steelyard.stats.metametrics.correlations import chance_level
@@ -100,28 +96,6 @@ def test_the_default_spa_is_close_to_many_permutations(shared):
         rows = {r["metric"]: r for r in csv.DictReader(stream) if r["gold"] == "mqm"}
     for metric, value in meta_evaluate(es, "mqm", by="spa").values("spa").items():
         assert value == pytest.approx(float(rows[metric]["spa_20000perm"]), abs=0.003)
-
-
-@settings(max_examples=4)
-@given(st.permutations(range(5)), st.permutations(range(20)))
-def test_the_order_of_systems_and_segments_does_not_matter(rows, columns):
-    es = small(s=20)
-    shuffled = EvalSet(
-        tuple(es.systems[i] for i in rows),
-        Segments(tuple(es.segments.ids[j] for j in columns)),
-        {
-            name: replace(table, values=table.values[np.ix_(rows, columns)])
-            for name, table in es.scores.items()
-        },
-    )
-    names = ["spa", "pa", "acc-eq", "pearson"]
-    options: dict[str, Any] = {"by": names, "significance": sy.metric_test(n_resamples=50)}
-    options["n_bootstrap"] = 50
-    plain = meta_evaluate(es, "human", **options).to_dict()
-    other = meta_evaluate(shuffled, "human", **options).to_dict()
-    assert json.dumps(plain["results"]) == json.dumps(other["results"])
-    for name, test in plain["significance"].items():
-        np.testing.assert_array_equal(test["p"], other["significance"][name]["p"])
 
 
 def test_lower_is_better_is_turned():
@@ -232,12 +206,9 @@ def test_ranks_follow_the_greedy_rule_and_letters_never_lie():
 @pytest.mark.parametrize(
     ("options", "message"),
     [
-        ({"by": "spaa"}, "no meta-metric 'spaa'; did you mean 'spa'"),
-        ({"metrics": ["goood-src"]}, "did you mean 'good-src'"),
         ({"by": "spa", "level": "seg"}, "'spa' compares systems"),
         ({"by": "acc-eq", "level": "sys"}, "'acc-eq' compares segments"),
         ({"unit": "paragraph"}, "expected auto, segment, document, prompt, domain, a number"),
-        ({"human": "humann"}, "did you mean 'human'"),
     ],
 )
 def test_bad_arguments_have_a_hint(options, message):
@@ -257,24 +228,6 @@ def test_spa_on_system_scores_only_is_refused():
 def test_chance_level_by_hand():
     human = np.array([[0.0, 0.0], [0.0, 1.0], [1.0, 2.0]])  # one of six pairs is tied
     assert chance_level(human) == pytest.approx(max(1 / 6, (2 / 3 + 1) / 4))
-
-
-def test_json_contract(capsys):
-    arguments = ["meta", str(SCORES), "--human", "mqm", "--kind", "human:da",
-                 "--by", "spa,acc-eq,pearson", "--significance", "--resamples", "100",
-                 "--bootstrap", "50", "--json"]  # fmt: skip
-    assert run(arguments) == 0
-    result = json.loads(capsys.readouterr().out)
-    assert (result["human"], result["n_systems"], result["n_segments"]) == ("mqm", 12, 450)
-    keys = {"metric", "with", "level", "group_by", "value", "ci", "rank", "epsilon", "note"}
-    assert all(keys <= row.keys() for row in result["results"])
-    assert {row["metric"] for row in result["results"]} >= {"learned-refA", "random-src"}
-    assert "da" not in {row["metric"] for row in result["results"]}
-    test = result["significance"]["spa"]
-    assert len(test["p"]) == len(test["metrics"]) == 12
-    assert test["p"][0][0] is None
-    assert test["scheme"] == "inputs"
-    assert isinstance(result["warnings"], list)
 
 
 def test_a_metric_that_runs_against_people_is_named():
@@ -368,9 +321,6 @@ def test_metrics_that_lack_systems_or_scores_are_named_and_counted():
         "gaps": (5, 145, "145 of 150 segment scores"),
         "empty": (0, 0, "no scores"),
     }
-    row = result.to_dict()["results"][0]
-    assert row["n_systems"] in (4, 5)
-    assert row["n_cells"] <= 150
     assert [c.name for c in result.table().columns][:2] == ["metric", "systems"]
     details = result.table(details=True)
     assert [c.name for c in details.columns][:3] == ["metric", "systems", "cells"]

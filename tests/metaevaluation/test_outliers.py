@@ -19,7 +19,6 @@ from steelyard.metaevaluation.run import meta_evaluate
 from steelyard.report.methods import methods, summarise
 from steelyard.stats.metametrics.registry import METAMETRICS
 
-NAN = float("nan")
 AT_SYSTEMS = [name for name, meta in METAMETRICS.items() if "sys" in meta.levels]
 
 
@@ -73,22 +72,6 @@ def test_drop_is_a_set_without_them_and_keep_changes_nothing_else(by):
         np.testing.assert_array_equal(one.significance[by].p, other.significance[by].p)
     assert not any("outlier" in text for text in kept.warnings)
     assert kept.outliers.systems == FAR  # said in the JSON output all the same
-
-
-@pytest.mark.parametrize(
-    ("es", "why"),
-    [
-        (make(n=4, far=1), "there are 4 scores, and it takes 5"),
-        (replace(make(), scores={**make().scores,
-                 "people": ScoreTable(np.ones((9, 24)), kind="human")}),
-         "more than half of the scores are the same"),
-    ],
-)  # fmt: skip
-def test_undefined_says_why(es, why):
-    found = meta_evaluate(es, "people", by="pa", intervals=None)
-    assert found.to_dict()["outliers"]["undefined"] == why
-    assert found.to_dict()["outliers"]["systems"] == []
-    assert found.results[0].without_outliers is None
 
 
 def test_table_json_and_report_have_it():

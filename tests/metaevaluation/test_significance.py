@@ -8,7 +8,6 @@ import numpy as np
 import pytest
 
 import steelyard as sy
-from steelyard.core.errors import UsageError
 from steelyard.core.table import dumps
 from steelyard.metaevaluation.run import meta_evaluate
 from steelyard.stats.metametrics.registry import METAMETRICS
@@ -123,13 +122,6 @@ def test_corrected_p_values_make_the_clusters(correction):
     assert (test.p_adjusted >= test.p)[~np.eye(3, dtype=bool)].all()
 
 
-def test_names_nobody_knows():
-    with pytest.raises(UsageError, match="unknown correction 'sidak'"):
-        sy.metric_test(correction="sidak")  # type: ignore[arg-type]
-    with pytest.raises(UsageError, match="unknown scheme 'rows'"):
-        sy.metric_test(scheme="rows")  # type: ignore[arg-type]
-
-
 def exchangeable(seed, n=8, s=60):
     """Two metrics that err in ways of their own on whole segments, swapped segment by segment.
 
@@ -192,20 +184,3 @@ def test_every_scheme_keeps_its_level_or_says_that_it_does_not(scheme, by, optio
         return
     share, told = rejected(scheme, by, 1000, **options)
     assert told or 0.03 <= share <= 0.075, share  # three standard errors beyond 5 %
-
-
-def test_a_scheme_that_may_be_off_says_which_one_is_not():
-    cases: Any = (("cells", "spa", None), ("williams", "pearson", "seg"))
-    for scheme, by, level in cases:
-        test = sy.metric_test(scheme=scheme, n_resamples=19)
-        result = meta_evaluate(small(), "mqm", by=by, level=level, intervals=None,
-                               significance=test)  # fmt: skip
-        warnings = [text for text in result.warnings if f"{by}: scheme {scheme} rejects" in text]
-        assert len(warnings) == 1
-        assert '(scheme="inputs" keeps its level)' in warnings[0]
-    plain = meta_evaluate(small(), "mqm", by=["spa", "pa", "acc-eq"], intervals=None,
-                          significance=sy.metric_test(n_resamples=19))  # fmt: skip
-    assert {by: test.note is None for by, test in plain.significance.items()} == {
-        "spa": True, "pa": False, "acc-eq": True
-    }  # fmt: skip
-    assert not any("true nulls" in text for text in plain.warnings)

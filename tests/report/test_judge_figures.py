@@ -6,7 +6,6 @@ import numpy as np
 import pytest
 from tests.report.conftest import HOSTILE, expressions, rows
 
-from steelyard.core.errors import UsageError
 from steelyard.data.verdicts import OF_PAIRS, Opinion, Verdicts
 from steelyard.demo import embedded
 from steelyard.judging.report import JudgeReport, judge, worst_disagreements
@@ -50,11 +49,6 @@ def hostile() -> JudgeReport:
     )
 
 
-@pytest.mark.parametrize("name", judges.FIGURES)
-def test_every_figure_is_drawn(name: str, found: JudgeReport) -> None:
-    assert judges.draw(name, found)["config"]
-
-
 def test_agreement_stands_beside_people_and_sentinels(found: JudgeReport) -> None:
     chart = judges.draw("agreement", found)
     shown = {row["name"]: row["value"] for row in rows(chart, "name", "low")}
@@ -85,24 +79,6 @@ def test_names_are_data() -> None:
         chart = judges.draw(name, found)
         for text in expressions(chart):
             assert not any(bad in text for bad in HOSTILE if bad.isascii() and len(bad) < 60)
-
-
-def test_what_can_not_be_drawn_says_why() -> None:
-    rng = np.random.default_rng(1)
-    value = rng.normal(size=40)
-    found = judge(
-        Verdicts(
-            kind="points",
-            items=tuple(f"{i:02}" for i in range(40)),
-            item=np.arange(40, dtype=np.int32),
-            judges=(Opinion("j", value + rng.normal(size=40)),),
-            raters=(Opinion("r", value),),
-        )
-    )
-    for name in ("gaps", "confusion", "bias"):
-        with pytest.raises(UsageError, match=f"figure '{name}'"):
-            judges.draw(name, found)
-    assert judges.draw("agreement", found)
 
 
 def test_worst_rows_come_first(found: JudgeReport) -> None:

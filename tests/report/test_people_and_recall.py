@@ -86,11 +86,6 @@ def test_both_rankings_and_the_lines_that_survive():
         human.draw("rankings", sy.human_scores(embedded.RATINGS, protocol="da", n_bootstrap=0))
 
 
-def test_unknown_figures_are_named(rated):
-    with pytest.raises(UsageError, match="no figure 'rank'; did you mean 'ranking'"):
-        human.draw("rank", rated)
-
-
 def test_shares_of_entities_that_systems_keep(look):
     cells = look.rows(comparison.categories(SOURCE, KEPT), "row", "column", "value")
     assert {(c["row"], c["column"]): c["value"] for c in cells} == {

@@ -75,11 +75,3 @@ def test_metrics_of_other_packages(es, added):
         metrics.make_metric("gone")
     with pytest.raises(UsageError, match="'nothing': a int has no name and score method"):
         metrics.make_metric("nothing")
-
-
-def test_options_reach_sacrebleu(es):
-    found = sy.score(es, ["bleu"], options={"bleu": {"tokenize": "char", "lowercase": True}})
-    assert "case:lc" in found.signatures["bleu"]
-    assert "tok:char" in found.signatures["bleu"]
-    with pytest.raises(UsageError, match="options of 'bleu', which is not asked for"):
-        sy.score(es, ["chrf"], options={"bleu": {"tokenize": "char"}})

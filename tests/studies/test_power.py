@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from typing import Any
 
 import numpy as np
@@ -10,17 +9,13 @@ import pytest
 import scipy.stats as reference
 
 import steelyard as sy
-from steelyard.cli.main import run
 from steelyard.core.errors import UsageError
 from steelyard.data.evalset import EvalSet
 from steelyard.data.segments import Segments
-from steelyard.demo import embedded
 from steelyard.stats.paired.power import resampled_p, t_power
 from steelyard.stats.paired.tests import t_test
 from steelyard.studies.power import power_of_effect, power_of_metrics, power_of_test
 from steelyard.studies.study import Study
-
-SCORES = str(embedded.SCORES)
 
 
 def pilot(seed=0, segments=300, *, documents=False):
@@ -108,26 +103,6 @@ def test_from_assumptions():
 def test_what_is_refused(call, message):
     with pytest.raises(UsageError, match=message):
         call(pilot())
-
-
-def test_the_command(capsys, tmp_path):
-    assert run(["study", "power", "--effect", "0.2", "--json"]) == 0
-    assert json.loads(capsys.readouterr().out)["tables"]["needed"][0]["needed"] == 199
-    quick = ["--sizes", "50,200", "--draws", "30", "--quiet"]
-    assert run(["study", "power", SCORES, "--human", "mqm", *quick]) == 0
-    assert "Power to tell" in capsys.readouterr().out
-    pair = ["--score", "mqm", "--pair", "Basalt,Amber"]
-    out = tmp_path / "power.csv"
-    assert run(["study", "power", SCORES, *pair, *quick, "--out", str(out)]) == 0
-    assert out.read_text(encoding="utf-8").startswith("what,needed,segments,note")
-    capsys.readouterr()
-    for arguments, message in (
-        ([], "expected a pilot"),
-        ([SCORES, "--effect", "1"], "expected no INPUT"),
-        ([SCORES, "--pair", "A,B"], "together"),
-    ):
-        assert run(["study", "power", *arguments]) == 2
-        assert message in capsys.readouterr().err
 
 
 def test_t_by_unit_is_that_of_comparisons():

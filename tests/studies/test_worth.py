@@ -113,33 +113,6 @@ def test_neither_order_nor_other_metrics_matter():
     assert dumps(alone) == dumps([one for one in a if one["metric"] == "good"])
 
 
-def test_what_is_told():
-    es = make(n=14)
-    study = difference_worth(es, "people", metrics=["good"], draws=100)
-    (one,) = study.facts["worth"]
-    assert one["x"][0] == 0
-    assert one["agree"][0] == 0.5
-    assert (np.diff(one["agree"]) > 0).all()
-    assert ((one["low"] <= one["agree"] + 1e-9) & (one["agree"] <= one["high"] + 1e-9)).all()
-    assert (one["significant"] <= one["agree"]).all()
-    assert one["n_pairs"] == 91
-    pairs = system_pairs(es, "people", ["good"])
-    assert one["accuracy"] == agreements(pairs.metrics["good"], pairs.human).mean()
-    needed = [row["difference"] for row in one["needed"]]
-    known = [x for x in needed if not np.isnan(x)]
-    assert known == sorted(known)
-    check = study.facts["calibration"]["good"]["smooth"]
-    assert 0 <= check["error"] < 0.5
-    halves = sum(part["n"] for part in check["bins"])
-    assert halves == 21  # pairs of seven systems
-    assert [curve.name for curve in study.curves] == ["good"]
-    assert [line.name for line in study.curves[0].lines] == [
-        "agree",
-        "agree, monotone",
-        "significant",
-    ]
-
-
 def test_ties_of_people_count_half():
     es = make()
     two = np.ones((10, 30))

@@ -9,14 +9,13 @@ from typing import Any
 import numpy as np
 import pytest
 
-from make_demo import judges, simulator
+from make_demo import simulator
 from make_demo.simulator import SimulatedSet, agreement, simulate
 from steelyard.demo.embedded import FOLDER
 
 GOOD = ("learned-refA", "learned-twin-refA")
 FAIR = "estimator-src"
 LEXICAL = ("chars-refA", "overlap-refA")
-SYSTEMS = ("careful", "fluent", "hasty", "copycat")
 
 
 @pytest.fixture(scope="module")
@@ -75,31 +74,7 @@ def mistakes_of(line: dict[str, Any], system: str) -> list[list[str]]:
     return found
 
 
-def test_there_are_eight_sentences_for_each_pair():
-    expected = [
-        (pair, f"{pair}.{n}")
-        for pair in ("de-en", "ru-en", "zh-en", "cs-en", "en-de")
-        for n in range(1, 9)
-    ]
-    assert [(line["lp"], line["seg"]) for line in sentences()] == expected
-
-
-def test_a_sentence_is_complete_and_so_are_its_entities():
-    keys = ["lp", "seg", "doc", "domain", "src", "refs", "out", "entities", "mistakes"]
-    for line in sentences():
-        assert list(line) == keys
-        assert list(line["refs"]) == ["refA"]
-        assert tuple(line["out"]) == SYSTEMS
-        assert all(text.strip() == text != "" for text in line["out"].values())
-        assert line["doc"] == f"{line['lp']}.{line['domain']}"
-        assert 2 <= len(line["entities"]) <= 4
-        for source, expected, *_ in line["entities"]:
-            assert source in line["src"]
-            assert expected in line["refs"]["refA"]
-
-
-@pytest.mark.parametrize("line", sentences(), ids=lambda line: line["seg"])
-def test_mistakes_are_valid_and_complete(line):
+def check_mistakes(line):
     expected_of = {source: expected for source, expected, *_ in line["entities"]}
     assert "careful" not in line["mistakes"]
     for system, output in line["out"].items():
@@ -121,26 +96,6 @@ def test_mistakes_are_valid_and_complete(line):
             assert any(form in output for form in accepted) == (source not in wrong)
 
 
-def test_systems_behave_as_described():
-    lines = sentences()
-    faulty = {system: sum(bool(mistakes_of(line, system)) for line in lines) for system in SYSTEMS}
-    assert faulty == {"careful": 0, "fluent": 20, "hasty": 35, "copycat": 20}
-    assert sum(line["out"]["copycat"] == line["src"] for line in lines) >= 5
-    kinds = {
-        system: {mistake[0] for line in lines for mistake in mistakes_of(line, system)}
-        for system in SYSTEMS
-    }
-    assert kinds["fluent"] == {"changed", "added"}
-    assert kinds["hasty"] == {"lost", "changed", "copied", "added"}
-    assert kinds["copycat"] == {"copied"}
-
-
-def test_one_judge_is_careful_and_one_picks_what_stands_left(demo):
-    from steelyard.judging.report import judge
-
-    found = judge(FOLDER / judges.VERDICTS_FILE, human=["ann", "bo", "cy"])
-    careful, hasty = found.cards
-    assert careful.kappa.low > hasty.kappa.high
-    assert hasty.position.bias.low > 0.5
-    assert abs(careful.position.bias.value) < 0.15
-    assert careful.systems.alike >= hasty.systems.alike
+def test_mistakes_are_valid_and_complete():
+    for line in sentences():
+        check_mistakes(line)

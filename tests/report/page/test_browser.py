@@ -90,18 +90,6 @@ def test_the_explorer(browser, wmt_page):
         assert fourth.locator("mark.wrong").count() > 0
 
 
-def test_a_cell_of_the_matrix_opens_its_pair(browser, wmt_page):
-    with opened(browser, wmt_page) as page:
-        page.locator("#significance summary").first.click()
-        page.locator("#significance td[data-pair]").nth(2).click()
-        chosen = page.evaluate(
-            "['x-a', 'x-b'].map(id => document.getElementById(id).selectedOptions[0].textContent)"
-        )
-        row = page.locator("#significance .matrix tbody tr").first.locator("th").inner_text()
-        assert chosen[0] == row
-        assert chosen[1] != row
-
-
 @pytest.mark.parametrize(
     ("width", "scheme"), [(400, "light"), (900, "dark"), (1280, "light"), (1280, "dark")]
 )

@@ -217,8 +217,3 @@ def test_means_that_differ_by_rounding_are_ties():
     assert accuracy.rows(human, metric) == [1]
     assert STATISTICS["spearman"].rows(human, metric) == pytest.approx(1)
     assert STATISTICS["kendall-c"].rows(human, metric) == pytest.approx(8 / 9)
-
-
-def test_all_but_soft_accuracy_have_weights():
-    known = {name for name, meta in METAMETRICS.items() if meta.weighted(TieRules())}
-    assert known == set(METAMETRICS) - {"spa"}

@@ -260,16 +260,3 @@ def test_what_trueskill_does_not_cover_is_refused():
     np.testing.assert_allclose(battles_in_time(without, won).scores, mu)
     with pytest.raises(UsageError, match="above 0"):
         scores_in_orders(without, np.eye(2), np.array([[0]]), np.random.default_rng(0))
-
-
-@pytest.mark.parametrize(
-    ("kind", "options"),
-    [
-        (EloOptions, [{"k": 0}, {"scale": -1}, {"base": 1}, {"initial": NAN}]),
-        (TrueSkillOptions, [{"sigma": 0}, {"beta": -1}, {"tau": -1}, {"draw_probability": NAN}]),
-    ],
-)
-def test_bad_constants_are_refused(kind, options):
-    for bad in options:
-        with pytest.raises(UsageError):
-            kind(**bad)
