@@ -15,6 +15,7 @@ from typing import Any
 
 import numpy as np
 
+from steelyard.core.progress import each
 from steelyard.core.provenance import InputFile
 from steelyard.core.rng import Rng
 from steelyard.core.text import listed
@@ -27,7 +28,6 @@ from steelyard.kobe.matching import Kobe, match, statistics
 from steelyard.reproduction.places import Data, Places
 from steelyard.reproduction.reproduction import Ours, Paper, Reproduction, Row, cells, compare
 from steelyard.stats.correlation import pearson
-from steelyard.studies.study import Progress
 
 PAPER = Paper("kobe", "KoBE: Knowledge-Based Machine Translation Evaluation (2020)", "gekhman2020")
 TABLES = ("table1", "table2", "table3")
@@ -59,7 +59,6 @@ def reproduce_kobe(
     data: Places | Data,
     *,
     rng: Rng = 0,  # noqa: ARG001
-    progress: Progress | None = None,
 ) -> Reproduction:
     """Compare the paper's figures with ours.
 
@@ -71,7 +70,7 @@ def reproduce_kobe(
     for key in TABLES:
         for _, metric, lp, value in cells(published[key]):
             printed.setdefault(lp, {})[metric] = value
-    there = AtHand(places, [lp for key in TABLES for lp in published[key]["columns"]], progress)
+    there = AtHand(places, [lp for key in TABLES for lp in published[key]["columns"]])
     kinds = [*published["table5"]["rows"]]
     rows = [
         *(row for key in TABLES for row in compare(published[key], there.cell)),
@@ -265,9 +264,7 @@ class AtHand:
     ``no_scores`` and ``no_links`` say what was looked for; they are empty if all is there.
     """
 
-    def __init__(
-        self, places: Places, pairs: Sequence[str], progress: Progress | None = None
-    ) -> None:
+    def __init__(self, places: Places, pairs: Sequence[str]) -> None:
         name = next((name for name in SCORES if places.file(name) is not None), None)
         self.scores = None if name is None else places.file(name)
         self.no_scores = places.without(*SCORES) if name is None else ""
@@ -283,15 +280,13 @@ class AtHand:
                 self.metrics[lp] = correlations(es, human)
         self.links: dict[str, Direction] = {}
         released = _released(places)
-        for done, pair in enumerate(pairs, 1):  # one by one: links are large
+        for pair in each(pairs):  # one by one: links are large
             lines = places.file(sample_of(pair))
             if pair in released:
                 self.links[pair] = Direction.of(entities.read_released(released[pair]))
             elif lines is not None:
                 sample = pair == SAMPLE
                 self.links[pair] = Direction.of(read_annotations(lines), sample=sample)
-            if progress is not None:
-                progress(done, len(pairs))
         absent = listed([pair for pair in pairs if pair not in self.links], len(pairs))
         wanted = f"entity links of {absent} ({RELEASES[0]}/ of the KoBE release)"
         self.no_links = places.without(wanted) if absent else ""

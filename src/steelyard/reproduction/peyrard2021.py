@@ -23,6 +23,7 @@ import numpy as np
 
 from steelyard.comparison.options import RankOptions
 from steelyard.comparison.rankings import connection_warnings
+from steelyard.core.progress import report_progress
 from steelyard.core.rng import Rng, generator
 from steelyard.reproduction.paired_frames import FOLDERS, FRAMES, ROWS, Frames, find_frames
 from steelyard.reproduction.paired_rules import (
@@ -51,7 +52,7 @@ from steelyard.stats.strength.wins import win_counts
 from steelyard.studies import disagreement as units
 from steelyard.studies.disagreement import MEASURES, Rules, Setup, measure
 from steelyard.studies.simulation import simulate
-from steelyard.studies.study import Progress, Study, draw_subsets
+from steelyard.studies.study import Study, draw_subsets
 
 PAPER = Paper(
     "paired", "Better than Average: Paired Evaluation of NLP Systems (2021)", "peyrard2021"
@@ -67,17 +68,14 @@ _CUT = (
 _N_PARTS = 8
 
 
-def reproduce_paired(
-    data: Places | Data, *, rng: Rng = 0, progress: Progress | None = None
-) -> Reproduction:
+def reproduce_paired(data: Places | Data, *, rng: Rng = 0) -> Reproduction:
     """Compare the paper's figures with ours, as far as ``data`` holds its frames."""
     streams = generator(rng).spawn(4)
     frames = find_frames(Places.of(data))
     rows: list[Row] = []
-    for done, part in enumerate(_parts(PAPER.figures(), frames, streams)):
+    for done, part in enumerate(_parts(PAPER.figures(), frames, streams), 1):
         rows += part
-        if progress is not None:
-            progress(done + 1, _N_PARTS)
+        report_progress(done, _N_PARTS)
     missing = frames.missing.values()
     return PAPER.reproduced(rows, frames.files, missing, {"draws": DRAWS}, rng)
 
@@ -96,7 +94,8 @@ def _parts(
     sampled = sample_means(frames.setups, DRAWS, samples)
     yield list(table3_rows(published["table3"], sampled, DRAWS, frames))
     yield [
-        *figure4_rows(frames, sampled, DRAWS, drawn),
+        *_metric_rows(frames, sample_means(frames.setups, DRAWS, drawn, LEAST)),
+        *_task_rows(frames, sampled),
         *figure6_rows(published, frames, TEST_DRAWS, tests),
         *tac_test_rows(published, frames),
     ]
@@ -383,14 +382,6 @@ def table3_rows(
             partner = headings.index(f"{column}, {_PARTNERS[rankings]}")
             row = row.blame_paper(_EXCHANGED, published["sets"][name][share][partner])
         yield row
-
-
-def figure4_rows(
-    frames: Frames, fifths: Sampled, draws: int, rng: np.random.Generator
-) -> Iterator[Row]:
-    """What the paper says of disagreement by metric and by task, and how many setups it is of."""
-    yield from _metric_rows(frames, sample_means(frames.setups, draws, rng, LEAST))
-    yield from _task_rows(frames, fifths)
 
 
 def _metric_rows(frames: Frames, samples: Sampled) -> Iterator[Row]:

@@ -16,6 +16,7 @@ from typing import Any
 
 import numpy as np
 
+from steelyard.core.progress import each
 from steelyard.core.provenance import InputFile
 from steelyard.core.rng import Rng
 from steelyard.core.text import plural
@@ -30,7 +31,6 @@ from steelyard.reproduction.places import PACKAGE, Data, Places, pair_name
 from steelyard.reproduction.reproduction import Ours, Paper, Reproduction, Row, compare
 from steelyard.scoring.metric import make_metric
 from steelyard.stats.kendall.counting import PairCounts, TieMatrix, count_pairs, matrix
-from steelyard.studies.study import Progress
 
 PAPER = Paper(
     "ties", "Towards a Better Evaluation of Metrics for Machine Translation (2020)", "stanchev2020"
@@ -67,18 +67,15 @@ def reproduce_ties(
     data: Places | Data,
     *,
     rng: Rng = 0,  # noqa: ARG001
-    progress: Progress | None = None,
 ) -> Reproduction:
     """Compare the paper's figures with ours, as far as ``data`` holds WMT19 and WMT20."""
     published, places = PAPER.figures(), Places.of(data)
     rows = [*_matrix_rows(published["matrices"]), *_example_rows(published["examples"])]
     files: list[Path | InputFile] = []
     counts: dict[str, _Counted | str] = {}
-    for done, lp in enumerate(published["table3"]["rows"], 1):
+    for lp in each(published["table3"]["rows"]):
         counts[lp] = counted = _count(places, lp)
         files += () if isinstance(counted, str) else counted.inputs
-        if progress is not None:
-            progress(done, len(published["table3"]["rows"]))
     rows += compare(published["table3"], lambda lp, what: _table3_cell(counts[lp], what))
     figures, inputs, no_curve = _curve_figures(places)
     for section, figure in zip(("figure1-ratio", "figure1-share"), figures, strict=True):

@@ -17,6 +17,7 @@ from typing import Any
 
 import numpy as np
 
+from steelyard.core.progress import each
 from steelyard.core.rng import Rng, generator
 from steelyard.core.text import listed
 from steelyard.data.evalset import EvalSet
@@ -26,7 +27,7 @@ from steelyard.reproduction.reproduction import Ours, Paper, Reproduction, Row, 
 from steelyard.studies.distinct import count_distinct, same_values
 from steelyard.studies.options import DistinctOptions
 from steelyard.studies.segments import ablate_segments
-from steelyard.studies.study import Progress, open_runs
+from steelyard.studies.study import open_runs
 from steelyard.studies.systems import ablate_systems
 
 PAPER = Paper(
@@ -70,9 +71,7 @@ class MqmSet:
     reference: str
 
 
-def reproduce_spa(
-    data: Places | Data, *, rng: Rng = 0, progress: Progress | None = None
-) -> Reproduction:
+def reproduce_spa(data: Places | Data, *, rng: Rng = 0) -> Reproduction:
     """Compare the paper's figures with ours, set by set, as far as ``data`` holds them."""
     published, places = PAPER.figures(), Places.of(data)
     loaded = {name: _load_set(places, name) for name in SETS}
@@ -80,15 +79,11 @@ def reproduce_spa(
     missing = {name: reason for name, reason in loaded.items() if isinstance(reason, str)}
     rows = list(_arithmetic_rows(published))
     steps = (_table1, _figure2, _figure3)
-    done, total = 0, len(steps) * max(len(sets), 1)
-    for step, stream in zip(steps, generator(rng).spawn(len(steps)), strict=True):
+    for step, stream in each(zip(steps, generator(rng).spawn(len(steps)), strict=True)):
         # One stream for each set, there or not: what else is there moves no figure.
-        for name, set_stream in zip(SETS, stream.spawn(len(SETS)), strict=True):
+        for name, set_stream in each(zip(SETS, stream.spawn(len(SETS)), strict=True)):
             if name in sets:
                 rows += step(sets[name], published, set_stream)
-                done += 1
-                if progress is not None:
-                    progress(done, total)
     rows += _increase_rows(published, rows, [*sets], [*missing.values()])
     for name, reason in missing.items():
         rows += _absent(name, published, reason)
