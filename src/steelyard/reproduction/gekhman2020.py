@@ -107,7 +107,7 @@ def _table4_rows(published: Mapping[str, Any], there: AtHand) -> Iterator[Row]:
     def cell(metric: str, lp: str) -> Ours | float | str:
         if lp == "mean":
             return _mean([there.metric("BLEU", lp) for lp in directions])
-        return there.kobe(lp, "ref") if metric == "KoBE" else there.metric(metric, lp)
+        return there.cell(metric, lp, "ref")
 
     yield from compare(table, cell)
     means = {
@@ -123,7 +123,6 @@ def _mean(figures: Sequence[float | str]) -> float | str:
 
 
 def _missing(figures: Iterable[float | str]) -> str:
-    """Say why one of the figures is not at hand; empty if all are."""
     return next((figure for figure in figures if isinstance(figure, str)), "")
 
 
@@ -162,7 +161,6 @@ def _wins(tables: Correlations, against: Iterable[tuple[Any, Any]]) -> tuple[flo
 
 
 def _above_zero(numbers: Iterable[float]) -> float:
-    """Count what is above zero; NaN if one of the numbers is undefined."""
     every = [*numbers]
     return math.nan if np.isnan(every).any() else int(np.greater(every, 0).sum())
 
@@ -197,7 +195,6 @@ def _sign_rows(printed: Correlations, there: AtHand) -> Iterator[Row]:
 
 
 def _sample_rows(published: Mapping[str, Any], places: Places, there: AtHand) -> Iterator[Row]:
-    """What the authors' code gives on the sample that stands in their repository."""
     name = sample_of(SAMPLE)
     path = places.file(name)
     scores: Mapping[str, float] = {}
@@ -215,11 +212,11 @@ def _sample_rows(published: Mapping[str, Any], places: Places, there: AtHand) ->
 
 # -- what of its data is at hand: scores of WMT19, and entity links
 
-
-def none_of(side: str) -> str:
-    """Say that source or reference have no links."""
-    name = {"src": "source", "ref": "reference"}[side]
-    return f"the entity links at hand have none of the {name}"
+#: Why source or reference have no figures.
+_NO_LINKS = {
+    "src": "the entity links at hand have none of the source",
+    "ref": "the entity links at hand have none of the reference",
+}
 
 
 @dataclass(frozen=True, slots=True)
@@ -251,7 +248,7 @@ class Direction:
     def correlation(self, side: str, people: Mapping[str, float]) -> float | str:
         """Pearson's r with the scores of people, where systems have both; or why there is none."""
         if side not in self.scores:
-            return none_of(side)
+            return _NO_LINKS[side]
         scores = self.scores[side]
         pairs = np.array([[people[name], scores[name]] for name in people if name in scores])
         pairs = pairs.reshape(-1, 2)
@@ -296,9 +293,9 @@ class AtHand:
         gone = next((pair for pair in pairs if pair not in self.metrics), None)
         return self.no_scores or ("" if gone is None else f"no scores of {gone}")
 
-    def cell(self, metric: str, pair: str) -> Ours | float | str:
-        """A cell of Tables 1 to 3."""
-        return self.kobe(pair, "src") if metric == "KoBE" else self.metric(metric, pair)
+    def cell(self, metric: str, pair: str, side: str = "src") -> Ours | float | str:
+        """A cell of Tables 1 to 4."""
+        return self.kobe(pair, side) if metric == "KoBE" else self.metric(metric, pair)
 
     def metric(self, name: str, pair: str) -> float | str:
         """The correlation of another metric; one that the scores lack is undefined."""
@@ -322,7 +319,7 @@ class AtHand:
             return Ours(self.no_links)
         count = direction.counts[place]
         if count is None:
-            return Ours(none_of("src" if direction.counts[2] is None else "ref"))
+            return Ours(_NO_LINKS["src" if direction.counts[2] is None else "ref"])
         return Ours(count, _EARLIER if direction.sample else _OTHERS, other_data=direction.sample)
 
 
@@ -332,7 +329,6 @@ def sample_of(pair: str) -> str:
 
 
 def _released(places: Places) -> dict[str, Path]:
-    """Find the folders of directions: of the release by its name, or of a folder that is one."""
     release = places.folder(*RELEASES, holds=lambda path: bool(entities.released_pairs(path)))
     folders = [folder for folder in (release, *places.roots) if folder is not None]
     return next((pairs for folder in folders if (pairs := entities.released_pairs(folder))), {})

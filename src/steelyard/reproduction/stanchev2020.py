@@ -36,12 +36,10 @@ PAPER = Paper(
     "ties", "Towards a Better Evaluation of Metrics for Machine Translation (2020)", "stanchev2020"
 )
 YEAR, OTHER = "wmt19", "wmt20"
-TABLES = {  # of all pairs, for the curve
-    OTHER: [
-        f"{OTHER}-metrics/segments/{lp}.csv.gz"
-        for lp in ("cs-en", "de-en", "en-de", "ru-en", "zh-en")
-    ]
-}
+#: Tables of all pairs, for the curve.
+TABLES = [
+    f"{OTHER}-metrics/segments/{lp}.csv.gz" for lp in ("cs-en", "de-en", "en-de", "ru-en", "zh-en")
+]
 THRESHOLD = 25.0
 _CURVE = (1.0, THRESHOLD, 50.0)  # thresholds that the text speaks of
 RAW = ("wmt-raw", "da_raw", "wmt")  # what scores on the scale from 0 to 100 are called
@@ -86,7 +84,6 @@ def reproduce_ties(
 
 
 def _count(places: Places, lp: str) -> _Counted | str:
-    """Count the pairs of a direction, or say why they can't be counted."""
     folder = places.test_set(YEAR, lp)
     if folder is not None:
         es = load(folder, lp=lp)
@@ -157,7 +154,6 @@ def machines(es: EvalSet) -> EvalSet:
 
 
 def _matrix_rows(matrices: Mapping[str, Any]) -> Iterator[Row]:
-    """Every cell of the matrices: what a single pair is worth."""
     signs = {"<": -1.0, "=": 0.0, ">": 1.0}
     for table in matrices["tables"]:
         points = matrix(table["matrix"])
@@ -227,7 +223,7 @@ def _curve_figures(places: Places) -> tuple[list[Ours], list[Path | InputFile], 
             shares = (one / most if most else np.nan, some / one if one else np.nan)
             return [Ours(share, reason, detail, year != YEAR) for share in shares], inputs, ""
     wanted = [f"{year}/ (mt-metrics-eval)" for year in (YEAR, OTHER)]
-    missing = places.without(*wanted, *TABLES[OTHER])
+    missing = places.without(*wanted, *TABLES)
     return [Ours(missing), Ours(missing)], [], missing
 
 
@@ -235,7 +231,8 @@ def _pairs_of_year(
     places: Places, year: str
 ) -> Iterator[tuple[Pairs, tuple[Path | InputFile, ...]]]:
     """Yield the pairs of tables, else of every direction from or into English with raw scores."""
-    tables = [path for name in TABLES.get(year, ()) if (path := places.file(name)) is not None]
+    names = TABLES if year == OTHER else ()
+    tables = [path for name in names if (path := places.file(name)) is not None]
     yield from ((machine_pairs(path), (path,)) for path in tables)
     folder = places.folder(year, f"{PACKAGE}/{year}", holds=mtme.recognise)
     for lp in () if tables or folder is None else mtme.language_pairs(folder):

@@ -12,8 +12,8 @@ give its counts by SPA, where one-sided tests find 11 to 14 pairs too many.
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
-from typing import Any
+from dataclasses import replace
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -62,8 +62,7 @@ _BY_ORDER = (
 )
 
 
-@dataclass(frozen=True, slots=True)
-class MqmSet:
+class MqmSet(NamedTuple):
     """A set that is there: systems with MQM, and metrics that use the reference."""
 
     name: str
@@ -143,7 +142,6 @@ def _arithmetic_rows(published: Mapping[str, Any]) -> Iterator[Row]:
 
 
 def _row_of(table: Mapping[str, Any], name: str) -> dict[str, Any]:
-    """The part of Table 1 that is of one set."""
     return {**table, "rows": {name: table["rows"][name]}}
 
 
@@ -214,7 +212,6 @@ def _increase(counts: Sequence[Sequence[Any]]) -> float:
 
 
 def _figure2(test_set: MqmSet, _: Mapping[str, Any], rng: np.random.Generator) -> Iterator[Row]:
-    """SPA is more stable than PA at every number of systems."""
     es, sizes = test_set.es, range(2, test_set.es.n_systems)
     study = ablate_systems(es, HUMAN, by=["spa", "pa"], sizes=sizes, trials=TRIALS, rng=rng)
     for kind in ("values", "ranks"):
@@ -234,7 +231,6 @@ def _figure2(test_set: MqmSet, _: Mapping[str, Any], rng: np.random.Generator) -
 def _figure3(
     test_set: MqmSet, published: Mapping[str, Any], rng: np.random.Generator
 ) -> Iterator[Row]:
-    """Intervals of SPA are narrower than those of PA."""
     if not test_set.name.startswith("wmt23"):
         return
     es = test_set.es
