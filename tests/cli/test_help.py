@@ -9,6 +9,7 @@ import click
 import pytest
 
 from steelyard.cli import group
+from steelyard.cli.judge import judge
 from steelyard.cli.main import cli, run
 
 #: Commands that read no file of the user's, whose help shows none.
@@ -55,6 +56,8 @@ def test_no_line_is_wider_than_the_terminal(width, monkeypatch, capsys):
 
 
 def test_every_option_stands_below_one_heading(capsys):
+    commands = (*COMMANDS.values(), *judge.commands.values())  # with the one nobody need name
+    known = {param.name for command in commands for param in command.params}
     for words, command in COMMANDS.items():
         text = shown(capsys, *words.split())
         for param in command.params:
@@ -64,7 +67,6 @@ def test_every_option_stands_below_one_heading(capsys):
                 assert len(lines) == (0 if param.hidden else 1), (words, flag)
                 assert param.help, (words, flag)
         named = " ".join(command.headings.values()).split()
-        known = {param.name for param in command.params}
         assert [name for name in named if name not in known] == [], words
 
 
@@ -106,18 +108,6 @@ def test_a_file_of_the_shape_that_is_shown_is_read(command, tmp_path, monkeypatc
     Path(name).write_text("\n".join([*rows, *more, ""]))
     assert run([*words, "--quiet"]) == 0, capsys.readouterr().err
     assert "new" in capsys.readouterr().out or words[0] in ("judge", "meta")
-
-
-@pytest.mark.parametrize("words", ["", "compare", "data info", "judge", "judge bias", "study"])
-def test_help_is_a_command(words, capsys):
-    expected = shown(capsys, *words.split())
-    assert run(["help", *words.split()]) == 0
-    assert capsys.readouterr().out == expected
-
-
-def test_help_of_what_does_not_exist_is_an_error(capsys):
-    assert run(["help", "comparee"]) == 2
-    assert "did you mean 'compare'?" in capsys.readouterr().err
 
 
 @pytest.mark.parametrize(

@@ -48,8 +48,8 @@ def test_add_in_place_and_again(base, tmp_path, capsys):
     assert answer(capsys, "kb", "add", str(terms), "--to", base)["entities"] == 3
     terms.write_text("id,en,de\na:1,Sledge,Schlitten\n")
     assert answer(capsys, "kb", "add", str(terms), "--to", base)["entities"] == 3
-    entity = answer(capsys, "kb", "info", base, "--entity", "a:1")
-    assert [name["name"] for name in entity["names"]] == ["Schlitten", "Sledge"]
+    linked = answer(capsys, "kb", "link", "A Sled, a Sledge", "--lang", "en", "--kb", base)
+    assert [found["text"] for found in linked["mentions"] if found["id"] == "a:1"] == ["Sledge"]
     new = str(tmp_path / "new")
     assert answer(capsys, "kb", "add", str(terms), "--onto", base, "--out", new)["entities"] == 3
 
@@ -74,7 +74,6 @@ def test_what_was_added_is_shown(base, tmp_path, capsys):
     ("arguments", "message"),
     [
         (["info", "NOWHERE"], "NOWHERE: no such knowledge base"),
-        (["info", "BASE", "--entity", "wd:Q1"], "no entity 'wd:Q1' in BASE"),
         (["build", "wikidat", "x", "--out", "o"], "no 'wikidat'; did you mean 'wikidata'?"),
         (["build", "wikidata", "--out", "o"], "Missing argument 'INPUT'"),
         (["build", "wikidata", "NOWHERE", "--out", "o"], "NOWHERE: no such file"),

@@ -97,19 +97,16 @@ def test_segment_scores_that_other_commands_read(folder, capsys):
     assert (folder / "out.md").read_text(encoding="utf-8").count("| good |") == 1
 
 
-def test_a_command_and_a_file_as_metrics(folder, capsys):
+def test_a_command_as_a_metric(folder, capsys):
     (folder / "judge.py").write_text(
         "import json, sys\nfor line in sys.stdin: print(len(json.loads(line)['out']))\n"
     )
-    for system in OUT:
-        (folder / f"{system}.comet").write_text("0.5\n0.25\n0.75\n")
     arguments = ["score", "texts.jsonl", "--refs", "refA",
                  "--command", f"judge={shlex.quote(sys.executable)} judge.py",
-                 "--score-file", "comet={system}.comet", "--lower-is-better", "judge"]  # fmt: skip
+                 "--lower-is-better", "judge"]  # fmt: skip
     found = result(capsys, *arguments)
     lengths = {system: sum(map(len, lines)) / 3 for system, lines in OUT.items()}
     assert {s: row["judge"] for s, row in found["systems"].items()} == pytest.approx(lengths)
-    assert {row["comet"] for row in found["systems"].values()} == {0.5}
     assert found["lower_is_better"] == ["judge"]
     assert found["notes"] == []
 

@@ -75,13 +75,13 @@ def test_hostile_folders(tmp_path):
 
 def test_a_file_is_no_folder_of_data(tmp_path, capsys):
     path = put(tmp_path / "data.csv")
-    with pytest.raises(UsageError, match=r'data=".*data\.csv": a file;'):
+    with pytest.raises(UsageError, match=r'data=".*data\.csv": expected a folder'):
         Places.of(path)
     with pytest.raises(UsageError, match="at least one folder"):
         Places.of([])
     assert run(["reproduce", "spa", "--data", str(path)]) == 2
     assert capsys.readouterr().err == (
-        f"error: --data {path}: a file; expected a folder that holds data sets\n"
+        f"error: --data {path}: expected a folder that holds data sets\n"
     )
 
 

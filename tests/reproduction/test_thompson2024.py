@@ -13,6 +13,7 @@ import steelyard as sy
 from mtme_folders import write_mtme
 from steelyard.cli.main import run
 from steelyard.core.errors import InputError
+from steelyard.core.progress import listening
 from steelyard.data.evalset import EvalSet, ScoreTable
 from steelyard.data.segments import Segments
 from steelyard.reproduction import thompson2024
@@ -229,8 +230,9 @@ def test_english_german(shared, tmp_path, monkeypatch):
     )
     with gzip.open(shared / "wmt23-metrics" / "en-de.human.csv.gz") as packed:
         (folder / "en-de.human.csv").write_bytes(packed.read())
-    steps: list[tuple[int, int]] = []
-    found = reproduce_spa(tmp_path, progress=lambda *done: steps.append(done))
+    steps: list[tuple[float, float | None]] = []
+    with listening(lambda *done: steps.append(done)):
+        found = reproduce_spa(tmp_path)
     assert steps[-1] == (3, 3)
     rows = by_name(found)
     cells = PAPER.figures()["table1"]

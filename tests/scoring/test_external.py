@@ -10,7 +10,7 @@ import pytest
 import steelyard as sy
 from steelyard import EvalSet, Segments
 from steelyard.core.errors import InputError, UsageError
-from steelyard.scoring.external import Command, ScoreFile
+from steelyard.scoring.external import Command
 
 JUDGE = """
 import json, pathlib, sys
@@ -78,30 +78,6 @@ def test_what_a_command_prints_is_checked(es, program, message):
 def test_commands_that_fail(es, line, message):
     with pytest.raises(UsageError, match=f"m: .*{message}"):
         Command.parse("m", line).score(es, ["refA"])
-
-
-def test_files_of_numbers(es, tmp_path):
-    for system, lines in {"A": "1\n2\n", "B": "3\n4.5\n", "C": "5e-1\r\n-6\r\n"}.items():
-        (tmp_path / f"{system}.txt").write_text(lines, newline="")
-    metric = ScoreFile("comet", str(tmp_path / "{system}.txt"), higher_is_better=False)
-    table = metric.score(es).table
-    assert table.values.tolist() == [[1, 2], [3, 4.5], [0.5, -6]]
-    assert not table.higher_is_better
-    (tmp_path / "B.txt").write_text("3\n")
-    with pytest.raises(InputError, match=r"B.txt: 1 number, expected 2: one for each segment"):
-        metric.score(es)
-
-
-def test_a_table_of_scores(es, tmp_path):
-    path = tmp_path / "scores.csv"
-    path.write_text("system,segment,comet\nC,2,1.5\nA,1,2.5\nZ,1,9\nA,7,8\n")
-    values = ScoreFile("comet", str(path)).score(es).table.values
-    np.testing.assert_array_equal(values, [[2.5, np.nan], [np.nan] * 2, [np.nan, 1.5]])
-    with pytest.raises(InputError, match="no scores named 'comte'; did you mean 'comet'"):
-        ScoreFile("comte", str(path)).score(es)
-    path.write_text("system,segment,comet\nZ,1,9\n")
-    with pytest.raises(InputError, match="no system and segment of the texts"):
-        ScoreFile("comet", str(path)).score(es)
 
 
 def test_metrics_that_are_made_already(es, judge):

@@ -54,8 +54,6 @@ _OF_RANKINGS = (*_NOT_ON_THE_CARD, "intervals", "plot")
 
 @dataclass(frozen=True, kw_only=True)
 class _Request(Options):
-    """What is compared, and what is shown."""
-
     score: tuple[str, ...] | None = names(None, "Compare by this score, or by several of them.")
     pair: tuple[str, ...] | None = names(None, "The decision card of two systems.", metavar="A,B")
     battles: str | None = text(
@@ -80,7 +78,6 @@ class _Request(Options):
         "What to compare": "score pair slices pass_k",
         "Ranking": "by autorank ties tolerance prior orders k trueskill_beta trueskill_tau "
         "trueskill_draw",
-        "Tests and intervals": "tests correction alpha unit intervals n_bootstrap",
         "Battles": "battles left right outcome words swapped scale",
         "What is shown": "details pairwise plot",
     },
@@ -88,7 +85,6 @@ class _Request(Options):
     examples=(
         "steelyard compare scores.csv --score chrF",
         "steelyard compare scores.csv --score COMET --pair new,old",
-        "steelyard compare scores.csv --score COMET,MetricX --by autorank",
         "steelyard compare --battles arena.jsonl",
         "steelyard compare new.en old.en --ref ref.en --metrics bleu,chrf",
     ),
@@ -308,7 +304,6 @@ def _ranked(call: Call, result: Comparison, unused: tuple[str, ...] = ()) -> _Co
 
 
 def _by_one(call: Call, score: str) -> str | None:
-    """Propose the first of several scores."""
     return call.again(*typed_option("--score", score), without={"score"})
 
 

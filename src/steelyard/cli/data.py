@@ -121,9 +121,9 @@ def _of_verdicts(call: Call, verdicts: Verdicts) -> Answer:
         "words": list(verdicts.categories),
         **who,
     }
-    counts = [plural(len(verdicts.items), "item")]
-    counts += [plural(len(who[f"{one}s"]), one) for one in ("judge", "rater")]
-    words = [f"{path} holds verdicts on {kind}: {', '.join(counts)}."]
+    counts = {"item": verdicts.items, "judge": who["judges"], "rater": who["raters"]}
+    listed = ", ".join(plural(len(each), name) for name, each in counts.items())
+    words = [f"{path} holds verdicts on {kind}: {listed}."]
     then = None
     if who["raters"] and who["judges"]:
         human = typed_option("--human", *who["raters"])
@@ -152,7 +152,6 @@ def _of_judgements(call: Call, read: Read) -> Answer:
 
 
 def _facts(value: Any) -> dict[str, Any]:
-    """Count what is in raw judgements or annotations."""
     import numpy as np
 
     from steelyard.data.judgements import BattleLog, Rankings, Ratings
@@ -379,7 +378,7 @@ def get(call: Call) -> Answer:
     from steelyard.core.download import get_test_set
 
     name = call.settings.pop("name")
-    with call.progress(f"downloading {name}", counted=True, in_bytes=True) as progress:
+    with call.progress(f"downloading {name}", counted=True) as progress:
         folder = get_test_set(name, progress=progress, **call.settings)
     return Answer(result={"name": name, "path": str(folder)}, shown=[str(folder)])
 

@@ -19,7 +19,6 @@ from steelyard.core.table import Table
 
 if TYPE_CHECKING:
     from steelyard.data.evalset import EvalSet
-    from steelyard.kobe.report import KobeReport
 
 _OPENING = (
     "Twelve systems translated 500 German sentences into English. Which system is best, and which "
@@ -38,7 +37,6 @@ _REPORT = (
 )
 _WIDTH = 77  # of commands, which are indented
 _ROWS = 4  # of tables
-_DOCUMENT, _NAMED = "news-017", ("Kaolin", "Dolomite", "Basalt")  # whose names are looked at
 _CHECKED, _FINDINGS = "Basalt", 3  # whose translations are checked; findings that are printed
 
 
@@ -82,18 +80,16 @@ def demo(call: Call) -> Answer:
         "compare": lambda: compare(es, "mqm", rng=seed),
         "meta": lambda: meta_evaluate(es, "mqm", significance=True, rng=seed),
         "judge": lambda: judge(embedded.VERDICTS, human=embedded.RATERS),
-        "kobe": lambda: _entities(es),
+        "check": lambda: _checked(es),
     }
     with call.progress("comparing"):
         results = {name: step() for name, step in each(steps.items())}
-    entities, wrong = results.pop("kobe")
+    wrong = results.pop("check")
     view, rated, compared, weighed, judged = results.values()
     result: dict[str, Any] = {}  # each command prints its own warnings
     if output.as_json:
-        results |= {} if entities is None else {"kobe": entities}
-        result = {name: found.to_dict() for name, found in results.items()}
+        result = {name: answer.to_dict() for name, answer in results.items()}
         result["warnings"] = [*view.warnings, *weighed.warnings]
-        result["sentences"] = embedded.entity_counts()
     last = _CLOSING
     if not how.no_report:
         from steelyard.report.options import ReportOptions
@@ -114,7 +110,6 @@ def demo(call: Call) -> Answer:
         last = f"All of it on one page: open {how.page} in a browser.\n\n{last}"
     counts = (f"{es.n_systems} systems, {es.n_segments} segments in {len(es.documents)} documents, "
               f"{len(es.human)} human scores, {len(es.metrics)} metrics.")  # fmt: skip
-    facts = f"score texts.jsonl.gz --lp de-en --metrics kobe --where doc={_DOCUMENT}"
     parts = (
         _part("What is in the data?", f"data info {_INPUTS}", [counts]),
         _part(
@@ -138,11 +133,6 @@ def demo(call: Call) -> Answer:
             "Which LLM judge can you trust?",
             "judge verdicts.csv.gz --human ann,bo,cy",
             judged.answer(),
-        ),
-        _part(
-            f"Who keeps the names and numbers of document {_DOCUMENT}?",
-            f"{facts} --systems {','.join(_NAMED)}",
-            [] if entities is None else [entities.sentence()],
         ),
         _part(
             f"Which numbers, names and terms does {_CHECKED} get wrong?",
@@ -177,27 +167,21 @@ def _part(question: str, asked: str, words: Sequence[str], table: Any = None) ->
     return part
 
 
-def _entities(es: EvalSet) -> tuple[KobeReport | None, list[str]]:
-    """Count the entities of a document, and check a translation, if the extra is installed."""
+def _checked(es: EvalSet) -> list[str]:
+    """Check a translation, if the extra is installed; return the surest finding of each kind."""
     from steelyard.core.errors import MissingDependencyError
-    from steelyard.kobe.base.knowledge import default
-    from steelyard.kobe.metric import kobe_metric
     from steelyard.scoring.check import check
 
-    documents = zip(es.segments.ids, es.segments.documents or (), strict=True)
-    segments = [segment for segment, document in documents if document == _DOCUMENT]
-    document = es.select(systems=_NAMED, segments=segments)
     news = es.select(domain="news")
     sources, outputs = (
         [text for text in texts if text is not None]
         for texts in (news.segments.sources or (), news.outputs[_CHECKED])
     )
     try:
-        report = kobe_metric(document, "de", "en", default())[1]
         result = check(sources, outputs, src="de", tgt="en")
     except MissingDependencyError as error:
-        return None, [f"({error})"]
+        return [f"({error})"]
     kinds = {finding.kind: finding for finding in reversed(result.findings)}
     surest = sorted(kinds.values(), key=lambda f: -f.precision)[:_FINDINGS]
     rows = [f"  line {f.segment:>3}, {f.message} [{f.confidence}]" for f in surest]
-    return report, [result.words().settled[0], *rows]
+    return [result.words().settled[0], *rows]

@@ -77,11 +77,9 @@ class Call:
         return (f"{', '.join(flags)} {verb} ignored in {where}",) if flags else ()
 
     @contextmanager
-    def progress(
-        self, title: str, *, counted: bool = False, in_bytes: bool = False
-    ) -> Iterator[Progress | None]:
+    def progress(self, title: str, *, counted: bool = False) -> Iterator[Progress | None]:
         """Show how far the work inside has come; work that is ``counted`` calls what is yielded."""
-        shown = progress_of(title, self.output, in_bytes=in_bytes)
+        shown = progress_of(title, self.output)
         with shown as progress, listening(None if counted else progress):
             yield progress
 

@@ -21,14 +21,8 @@ _ARGUMENT = re.compile(
 _ASIDE = re.compile(r" \([^()]*\)|; [^;]*$")
 _NAME = re.compile(r"`(\w+)`")
 _FUNCTION = re.compile(r"\bsy\.(\w+)")
-#: What only Python has, and what commands have instead.
-_REWRITES = (
-    (re.compile(r'ScoreFile\("([^"]+)", (\w+)\)'), r"--score-file \1=\2"),
-    (
-        re.compile(r'Command\.parse\("([^"]+)", (\w+)\) of steelyard\.scoring\.external'),
-        r"--command '\1=\2'",
-    ),
-)
+#: What only Python has; commands have ``--command``.
+_PROGRAM = re.compile(r'Command\.parse\("([^"]+)", (\w+)\) of steelyard\.scoring\.external')
 _SCORE_COLUMN = re.compile(r'columns=\{"score": ("[^"]*")\}')  # which --score names, too
 _COMMANDS = {"compare_battles": "compare", "human_scores": "human"}
 _RENAMED = {"overwrite": "force", "source": "src"}  # arguments whose option has another name
@@ -52,9 +46,8 @@ def spoken(text: str, flags: Mapping[str, str] | None = None) -> str:
     flags = flags_here() if flags is None else flags
     if not flags:
         return text
-    if "score_files" in flags:
-        for pattern, option in _REWRITES:
-            text = pattern.sub(option, text)
+    if "commands" in flags:
+        text = _PROGRAM.sub(r"--command '\1=\2'", text)
     if "score" in flags:
         text = _SCORE_COLUMN.sub(r"score=\1", text)
     text = _FUNCTION.sub(lambda match: f"steelyard {_COMMANDS.get(match[1], match[1])}", text)

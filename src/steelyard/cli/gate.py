@@ -47,10 +47,6 @@ class GateOptions(Options):
     options_of(CompareOptions, "slices", "unit"),
     InputOptions,
     inputs="",
-    headings={
-        "The question": "score min_delta max_loss slices require undecided unit",
-        "Files": "summary record",
-    },
     shape=SCORES,
     examples=(
         "steelyard gate before.csv after.csv --max-loss 0.02",

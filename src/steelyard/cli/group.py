@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import re
-import shutil
 import textwrap
 from collections.abc import Iterable, Mapping, Sequence
 from importlib import import_module
@@ -13,14 +12,16 @@ import click
 
 from steelyard.core.errors import hint
 
-_WIDEST, _NARROWEST = 100, 40  # columns of help
+_WIDEST = 100  # columns of help
 _NAMES = 26  # columns of the names of options
 _WORD = re.compile(r"""(?:[^\s'"]|'[^']*'|"[^"]*")+""")  # as a shell sees words
 
 #: Headings that commands share, and the options below them by their names in Python; a command's
 #: headings come before these, and take what they name.
 _SHARED = {
-    "Texts and metrics": "metric src ref allow_empty settings commands score_files kb",
+    "Tests and intervals": "significance tests test scheme alternative correction alpha unit "
+    "intervals n_bootstrap n_resamples",
+    "Texts and metrics": "metric src ref src_lang tgt_lang allow_empty settings commands kb",
     "Input": "human kind lp systems drop_systems drop_metrics sees lower_is_better "
     "higher_is_better domain where ignore columns format",
     "Output": "details pairwise plot json out seed jobs quiet debug help _click_default_help",
@@ -83,7 +84,7 @@ class _Lines(click.HelpFormatter):
         for name, about in rows:
             # Names of options stay whole.
             lines = textwrap.wrap(about, max(room - column, 10), break_on_hyphens=False) or [""]
-            names = _broken(name, room)
+            names = textwrap.wrap(name, room, subsequent_indent="    ", break_on_hyphens=False)
             if len(names) == 1 and len(name) <= column - col_spacing:
                 names[0] = f"{name:<{column}}{lines.pop(0)}"
             for line in (*names, *(f"{'':{column}}{line}" for line in lines)):
@@ -97,16 +98,6 @@ class _Lines(click.HelpFormatter):
                 line, self.width, subsequent_indent=indent, break_on_hyphens=False
             )
             self.write(f"{filled}\n")
-
-
-def _broken(name: str, width: int) -> list[str]:
-    """Break choices behind bars where a name is wider than the terminal."""
-    lines = [""]
-    for part in re.split(r"(?<=[|, ])", name):
-        if lines[-1] and len(lines[-1]) + len(part) > width:
-            lines.append("    ")
-        lines[-1] += part
-    return lines
 
 
 def pasted(example: str, width: int) -> list[str]:
@@ -130,12 +121,8 @@ def pasted(example: str, width: int) -> list[str]:
     return lines
 
 
-def _laid_out(command: click.Command, ctx: click.Context) -> str:
-    """Return the help of a command, in lines of this terminal."""
-    columns = ctx.terminal_width or shutil.get_terminal_size().columns
-    formatter = _Lines(width=max(min(columns, _WIDEST) - 1, _NARROWEST))
-    command.format_help(ctx, formatter)
-    return formatter.getvalue().rstrip("\n")
+class _Context(click.Context):
+    formatter_class = _Lines
 
 
 class Question(click.Command):
@@ -144,6 +131,8 @@ class Question(click.Command):
     ``headings`` map a heading to the options below it, by their names in Python; ``shape`` says
     what a file looks like; ``examples`` are commands to paste.
     """
+
+    context_class = _Context
 
     def __init__(
         self,
@@ -157,10 +146,6 @@ class Question(click.Command):
         self.headings = dict(headings or {})
         self.shape = shape
         self.examples = tuple(examples)
-
-    def get_help(self, ctx: click.Context) -> str:
-        """Lay the help out for this terminal."""
-        return _laid_out(self, ctx)
 
     def format_options(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
         """Write options under their headings, each in the order of the heading."""
@@ -209,6 +194,8 @@ class LazyGroup(click.Group):
     and what it shows.
     """
 
+    context_class = _Context
+
     def __init__(
         self,
         *,
@@ -240,22 +227,12 @@ class LazyGroup(click.Group):
         command: click.Command = getattr(module, cmd_name)
         return command
 
-    def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
-        """Read ``help COMMAND`` as ``COMMAND --help``."""
-        if args and args[0] == "help":
-            args = [*args[1:], "--help"]
-        return super().parse_args(ctx, args)
-
     def resolve_command(self, ctx: click.Context, args: list[str]) -> Any:
         """Find a command, or say which one may have been meant."""
         if args and self.get_command(ctx, args[0]) is None:
             names = self.about()
             raise click.UsageError(f"no command '{args[0]}'; {hint(args[0], names, self.also)}")
         return super().resolve_command(ctx, args)
-
-    def get_help(self, ctx: click.Context) -> str:
-        """Lay the help out for this terminal."""
-        return _laid_out(self, ctx)
 
     def format_help_text(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
         """Say what this is, and where to begin."""

@@ -23,8 +23,6 @@ PLOTS = ("ranking", "severity", "agreement", "rankings")  # what report.figures.
 
 @dataclass(frozen=True, kw_only=True)
 class _Files(Options):
-    """What is written beside the result."""
-
     pairs: Path | None = output_file("Write the outcomes of pairs, as a battle log (darr, rr).")
     ranks: Path | None = output_file("Write ranks as scores of systems, which meta reads.")
 
@@ -46,10 +44,9 @@ class _Files(Options):
     headings={
         "How people judged": "protocol preset standardised scale score",
         "Raters": "quality_control min_seconds raters",
-        "Ranking and tests": "clusters test alpha correction unit n_bootstrap",
+        "Ranking": "clusters by",
         "Errors that people marked (mqm)": "weights cap",
         "Pairs out of ratings (darr)": "threshold identical_ties keep_ties",
-        "Rankings (rr)": "by",
         "Further files to write": "pairs ranks",
     },
     shape=RATINGS,
@@ -91,7 +88,6 @@ def human(call: Call) -> Answer:
     return Answer(
         result=replace(result, warnings=result.main_warnings()) if brief else result,
         shown=result.details("--json") if details else None,
-        says_read=brief and not _guessed(result),
         figures=figures,
         draw=result.plot,
         writes=(
@@ -101,16 +97,6 @@ def human(call: Call) -> Answer:
         ),
         then=_next(call, result, scores, kept.pairs),
     )
-
-
-def _guessed(result: HumanScores) -> bool:
-    """Tell whether a plain table calls its scores by a name that is not one of ours."""
-    from steelyard.formats.columns import RATING
-    from steelyard.formats.judged.ratings import FORMAT
-
-    inputs = () if result.provenance is None else result.provenance.inputs
-    columns = (column for file in inputs if file.format == FORMAT.name for column in file.columns)
-    return any(role == "score" and not {*names} <= {*RATING} for role, names in columns)
 
 
 def _next(call: Call, result: HumanScores, scores: Path | None, pairs: Path | None) -> str | None:

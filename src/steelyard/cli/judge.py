@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Collection, Sequence
-from difflib import get_close_matches
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import click
@@ -69,18 +67,8 @@ class WithDefault(LazyGroup):
 
     def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
         """Put the name of the card before what is no question."""
-        if args[:1] == ["help"]:
-            args = [*args[1:], "--help"]
-        if not args or args[0] not in self.commands:
-            if args and not args[0].startswith("-") and not Path(args[0]).exists():
-                close = get_close_matches(args[0], self.about(), 1)
-                if close:
-                    raise click.UsageError(
-                        f"no file '{args[0]}', and no question of this name; did you mean "
-                        f"'{close[0]}'?"
-                    )
-            args = [CARD, *args]
-        return super().parse_args(ctx, args)
+        is_question = bool(args) and args[0] in self.commands
+        return super().parse_args(ctx, args if is_question else [CARD, *args])
 
 
 def _question(
@@ -94,13 +82,8 @@ def _question(
     made = [option for option in options_of(options) if option.name not in without]
     if issubclass(options, BiasOptions):
         made.append(_OWN)
-    known = {option.name for option in made}
-    headings = {
-        heading: " ".join(name for name in listed.split() if name in known)
-        for heading, listed in _HEADINGS.items()
-    }
-    parts = {"inputs": inputs, "headings": headings, "shape": VERDICTS, **settings}
-    return command(made, ROWS, *more, **parts)
+    parts = {"headings": _HEADINGS, "shape": VERDICTS, **settings}
+    return command(made, ROWS, *more, inputs=inputs, **parts)
 
 
 @_question(
@@ -187,7 +170,6 @@ def bias(call: Call) -> Answer:
     without=["judges"],
     examples=(
         "steelyard judge correct verdicts.csv --human expert --judge gpt",
-        "steelyard judge correct verdicts.csv --human expert --judge gpt --labels by:verdict",
         "steelyard judge correct battles.csv --human vote --judge gpt --by bt",
     ),
 )

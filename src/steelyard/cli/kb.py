@@ -14,7 +14,7 @@ from steelyard.cli.engine import Answer, Call, command, typed
 from steelyard.cli.group import TEXTS, LazyGroup
 from steelyard.cli.output import facts_table, records_table
 from steelyard.cli.params import TABLES, InputOptions, Known
-from steelyard.core.errors import InputError, UsageError
+from steelyard.core.errors import UsageError
 from steelyard.core.options import Options, flag, names, text
 from steelyard.core.table import Table
 from steelyard.core.text import plural
@@ -165,7 +165,6 @@ def _folder(name: str | None) -> Path:
 
 
 def _made(path: Path, words: Sequence[str] = (), **facts: object) -> Answer:
-    """Show a base that was made."""
     from steelyard.kobe.base.knowledge import KnowledgeBase
 
     result = {**_facts(KnowledgeBase.open(path)), **facts}
@@ -175,10 +174,9 @@ def _made(path: Path, words: Sequence[str] = (), **facts: object) -> Answer:
 
 @command(
     click.Argument(["base"], metavar="[BASE]", required=False),
-    click.Option(["--entity"], metavar="ID", help="Show this entity: its names in all languages."),
     inputs="",
     hidden="seed jobs",
-    examples=("steelyard kb info", "steelyard kb info --entity wd:Q183"),
+    examples=("steelyard kb info", "steelyard kb info --quiet"),
 )
 def info(call: Call) -> Answer:
     """Show what a knowledge base holds: entities, names, languages, sources and licences.
@@ -187,11 +185,8 @@ def info(call: Call) -> Answer:
     """
     from steelyard.kobe.base.knowledge import KnowledgeBase
 
-    base, entity = call.settings["base"], call.settings["entity"]
-    opened = KnowledgeBase.open(_folder(base))
-    if entity is not None:
-        return _entity(opened, entity)
-    result = _facts(opened)
+    base = call.settings["base"]
+    result = _facts(KnowledgeBase.open(_folder(base)))
     columns = "name version licence records names"
     tables = [_table(result), records_table(result["sources"], columns, "sources")]
     at = () if base is None else ("--kb", base)
@@ -236,32 +231,6 @@ def _table(result: dict[str, Any]) -> Table:
     facts = {"size" if key == "bytes" else key: result[key] for key in shown}
     facts["size"] = f"{result['bytes'] / 1e6:,.2f} MB"
     return facts_table(facts)
-
-
-def _entity(base: KnowledgeBase, id_: str) -> Answer:
-    from steelyard.kobe.options import TIERS
-
-    index = base.entity(id_)  # a term that was added has none
-    thing = id_ if index is None else index
-    if not (entity_names := sorted(base.names(thing))):
-        raise UsageError(f"no entity '{id_}' in {base.path}")
-    result: dict[str, Any] = {
-        "id": id_,
-        "label": base.label(thing),
-        "category": base.category_name(thing),
-        "tier": TIERS[0 if index is None else base.tier[index]],
-        "prior": None if index is None else round(float(base.prior[index]), 4),
-        "same_as": [] if index is None else base.same_as(index)[1:],
-        "names": [{"lang": name.lang, "name": name.text} for name in entity_names],
-    }
-    keys = ("id", "label", "category", "tier", "prior", "same_as")
-    tables = [
-        facts_table({key.replace("_", " "): result[key] for key in keys}),
-        records_table(result["names"], "lang name", "names"),
-    ]
-    label, kind = result["label"], result["category"]
-    words = [f"{id_} is {label}, of category {kind}, with {plural(len(entity_names), 'name')}."]
-    return Answer(result=result, tables=tables, words=words)
 
 
 @command(
@@ -355,11 +324,7 @@ def annotate(call: Call) -> Answer:
     how, out = call.take(AnnotateOptions), call.output.out
     if out is None:
         raise UsageError("--out is missing: the file to write links into, such as links.jsonl")
-    held = call.reading.read(call.inputs)
-    if held.judged is not None:
-        path = held.judged.files[0].path if held.judged.files else call.inputs[0]
-        raise InputError(f"holds {held.judged.form}, expected texts", path=path)
-    es = held.evalset()
+    es = call.reading.load(call.inputs)
     source, _, target = (es.language_pair or "").partition("-")
     if not (source and target):
         raise UsageError("the languages are not known: name them by --src-lang and --tgt-lang")
@@ -383,12 +348,10 @@ def annotate(call: Call) -> Answer:
         "warnings": warnings,
     }
     title = f"{plural(annotations.n_segments, 'sentence')} of {es.language_pair}"
-    rows = [{"system": name, "mentions": count} for name, count in mentions.items()]
-    table = records_table(rows, "system mentions", title)
     linked = plural(sum(mentions.values()), "mention")
     words = [f"{title} have {linked} of entities in {plural(len(mentions), 'text')} of each."]
     writes = [(out, lambda path: save(annotations, path, to="entities"))]
-    return Answer(result=result, tables=[table], words=words, writes=writes)
+    return Answer(result=result, tables=[facts_table(mentions, title)], words=words, writes=writes)
 
 
 kb = LazyGroup(

@@ -41,8 +41,6 @@ PROTOCOL_PLOTS = ("leaderboard", "comparison")
 
 @dataclass(frozen=True, kw_only=True)
 class _Request(Options):
-    """Options of the command beside :class:`MetaOptions`."""
-
     by: tuple[str, ...] = names(
         DEFAULT,
         "Meta-metrics: spa pa pearson spearman kendall-b kendall-c acc-eq tau-eq pdp kendall-like "
@@ -91,8 +89,6 @@ class _Request(Options):
     hidden="",
     headings={
         "What to compare": "metrics by level group_by details by_domain",
-        "Tests and intervals": "significance scheme alternative correction alpha n_resamples unit "
-        "intervals n_bootstrap",
         "What counts": "common keep_references sentinels outliers method epsilon threshold",
         "Texts beside scores": "corpus refs",
         "Protocols of shared tasks": "preset add",
@@ -218,7 +214,6 @@ def _loaded(call: Call, request: _Request, asked: MetaOptions) -> tuple[EvalSet,
 
 
 def _protocol(request: _Request, inputs: tuple[str, ...]) -> tuple[Benchmark, Inputs]:
-    """Return the benchmark, and where its sets are."""
     from steelyard.metaevaluation.benchmark import tasks
 
     if len(inputs) != 1:
@@ -229,7 +224,6 @@ def _protocol(request: _Request, inputs: tuple[str, ...]) -> tuple[Benchmark, In
 def _domains(
     es: EvalSet, request: _Request, human: str | None, asked: MetaOptions
 ) -> tuple[Benchmark, Inputs]:
-    """Return the domains of a set as a benchmark."""
     from steelyard.metaevaluation.benchmark.tasks import Benchmark, Inputs, SetSpec, Task
     from steelyard.metaevaluation.data import the_human
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import re
-import shlex
 import sys
 import time
 from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -17,6 +16,7 @@ import click
 
 from steelyard import __version__
 from steelyard.cli.flags import spoken
+from steelyard.cli.group import pasted
 from steelyard.cli.params import FIGURES, OutputOptions
 from steelyard.core.errors import printable, shown_path
 from steelyard.core.progress import Progress
@@ -229,13 +229,9 @@ def _propose(then: str | None, output: OutputOptions) -> None:
     from steelyard.core.display import text_width
 
     width = _screen(sys.stderr).width
-    lines = [_NEXT]
-    for word in map(shlex.quote, shlex.split(then)):
-        if width is not None and text_width(f"{lines[-1]} {word} \\") > width:
-            lines.append("   ")
-        lines[-1] += f" {word}"
-    if width is None or max(map(text_width, lines)) <= width - 2:
-        _say(" \\\n".join(lines), output, "next", _NEXT)
+    lines = [f"{_NEXT} {then}"] if width is None else pasted(f"{_NEXT} {then}", width)
+    if width is None or max(map(text_width, lines)) <= width:
+        _say("\n".join(lines), output, "next", _NEXT)
 
 
 def wants_figure(output: OutputOptions) -> bool:
@@ -251,30 +247,19 @@ def wants_figure(output: OutputOptions) -> bool:
 # Progress
 
 
-def _bar(title: str, *, in_bytes: bool, colour: bool) -> Any:
-    """Show a progress bar, which goes when the work is done; that of a download stays.
-
-    Rich takes a tenth of a second to load.
-    """
-    from rich import progress
+def _bar(title: str, *, colour: bool) -> Any:
+    from rich import progress  # which takes a tenth of a second to load
     from rich.console import Console
     from rich.markup import escape
 
-    columns = list(progress.Progress.get_default_columns()[:2])
-    if in_bytes:
-        columns += [progress.DownloadColumn(), progress.TransferSpeedColumn()]
-    columns.append(progress.TimeRemainingColumn(elapsed_when_finished=True))
-    console = Console(stderr=True, no_color=not colour)
-    bar = progress.Progress(*columns, console=console, transient=not in_bytes)
+    bar = progress.Progress(console=Console(stderr=True, no_color=not colour), transient=True)
     bar.add_task(escape(printable(title)), total=None)
     bar.start()
     return bar
 
 
 @contextmanager
-def progress_of(
-    title: str, output: OutputOptions, *, in_bytes: bool = False
-) -> Iterator[Progress | None]:
+def progress_of(title: str, output: OutputOptions) -> Iterator[Progress | None]:
     """Yield a function to call with how much is done and how much there is; None off a terminal.
 
     A bar is shown for work that takes longer than a moment.
@@ -287,7 +272,7 @@ def progress_of(
 
     def update(done: float, total: float | None) -> None:
         if not bars and time.monotonic() - start >= _PATIENCE:
-            bars.append(_bar(title, in_bytes=in_bytes, colour=_screen(sys.stderr).colour))
+            bars.append(_bar(title, colour=_screen(sys.stderr).colour))
         for bar in bars:
             bar.update(bar.task_ids[0], completed=done, total=total)
 

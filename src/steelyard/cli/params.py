@@ -173,9 +173,8 @@ _TYPES: dict[str, Any] = {
     "kinds": Parsed("KIND:A,B", _kinds),
     "settings": _paired("NAME=VALUE"),
     "commands": _paired("NAME=COMMAND"),
-    "score files": _paired("NAME=FILE"),
 }
-_REPEATED = ("pairs", "kinds", "texts", "files", "settings", "commands", "score files")
+_REPEATED = ("pairs", "kinds", "texts", "files", "settings", "commands")
 
 
 def _type(option: Option) -> Any:
@@ -288,14 +287,11 @@ class InputOptions(LoadOptions):
         """Set the language pair from two languages; ``--lp`` may only say the same."""
         if bool(src) != bool(tgt):
             raise UsageError("--src-lang and --tgt-lang: expected both")
-        if not src:
-            return self
-        if self.lp not in (None, f"{src}-{tgt}"):
-            raise UsageError(
-                f"--lp {self.lp}, and --src-lang {src} --tgt-lang {tgt}: expected the same "
-                "languages"
-            )
-        return replace(self, lp=f"{src}-{tgt}")
+        pair = f"{src}-{tgt}" if src else self.lp
+        if self.lp not in (None, pair):
+            languages = f"--src-lang {src} --tgt-lang {tgt}"
+            raise UsageError(f"--lp {self.lp}, and {languages}: expected the same languages")
+        return replace(self, lp=pair)
 
 
 #: How rows of raw judgements are read.
@@ -362,12 +358,6 @@ METRICS = ("kobe", "kobe-ref", "m-eta", "bleu", "chrf", "chrf++", "ter", "eed", 
 _KOBE = ("kobe", "kobe-ref")  # which use a knowledge base, or links
 
 
-def _kobe_options() -> str:
-    from steelyard.kobe.options import KobeOptions
-
-    return ", ".join(field.name for field in fields(KobeOptions))
-
-
 @dataclass(frozen=True, kw_only=True)
 class TextOptions(Options):
     """Which texts are scored, and by what."""
@@ -388,7 +378,7 @@ class TextOptions(Options):
     settings: tuple[tuple[str, str], ...] = option(
         "settings",
         (),
-        f"An option of a metric, as bleu.tokenize=intl (repeatable); of kobe: {_kobe_options()}.",
+        "An option of a metric, as bleu.tokenize=intl or kobe.rounded=true (repeatable).",
         flag="--set",
     )
     commands: tuple[tuple[str, str], ...] = option(
@@ -397,13 +387,6 @@ class TextOptions(Options):
         "A metric of your own, as 'mine=my-metric {src} {out} {ref}': a program that gives a "
         "number per text, from files or from JSON lines (repeatable).",
         flag="--command",
-    )
-    score_files: tuple[tuple[str, str], ...] = option(
-        "score files",
-        (),
-        "A metric that is a table with such a column, or a file per system with a number per line: "
-        "{system} in its name (repeatable).",
-        flag="--score-file",
     )
     kb: Path | None = path("Knowledge base of kobe; by default the embedded one.", metavar="DIR")
 
@@ -424,7 +407,7 @@ class TextOptions(Options):
     @property
     def asks(self) -> bool:
         """Whether any metric is asked for."""
-        return bool(self.metric or self.commands or self.score_files)
+        return bool(self.metric or self.commands)
 
     @property
     def kobe(self) -> tuple[str, ...]:
@@ -445,7 +428,7 @@ class TextOptions(Options):
         for name in ("where", "ignore", "columns"):
             if read is not inputs and getattr(options, name):
                 raise UsageError(f"--{name} applies to columns, which plain files do not have")
-        scored = {name for name, _ in (*self.commands, *self.score_files)}  # not by the inputs
+        scored = {name for name, _ in self.commands}  # not by the inputs
         return replace(
             options,
             lower_is_better=tuple(n for n in options.lower_is_better if n not in scored),
@@ -493,17 +476,15 @@ class TextOptions(Options):
         return score(es, metrics, references=references, options=settings, annotations=annotations)
 
     def _external(self, options: InputOptions) -> list[Metric]:
-        from steelyard.scoring.external import Command, ScoreFile
+        from steelyard.scoring.external import Command
 
-        lower = set(options.lower_is_better)
-        settled = lower | set(options.higher_is_better)
-
-        def direction(name: str) -> dict[str, bool]:
-            return {"higher_is_better": name not in lower, "direction_given": name in settled}
-
+        lower = options.lower_is_better
+        settled = (*lower, *options.higher_is_better)
         return [
-            *(Command.parse(n, line, **direction(n)) for n, line in self.commands),
-            *(ScoreFile(n, path, **direction(n)) for n, path in self.score_files),
+            Command.parse(
+                name, line, higher_is_better=name not in lower, direction_given=name in settled
+            )
+            for name, line in self.commands
         ]
 
 

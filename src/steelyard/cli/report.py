@@ -17,8 +17,6 @@ from steelyard.report.options import ReportOptions
 
 @dataclass(frozen=True, kw_only=True)
 class _Files(Options):
-    """What the page shows beside scores."""
-
     entities: Path | None = option(
         "file", None, "Entity mistakes to mark in the outputs: JSON lines.", metavar="FILE"
     )
@@ -42,7 +40,6 @@ class _Files(Options):
     headings={
         "What to show": "score metrics explored title",
         "Beside scores": "ratings entities checked verdicts raters",
-        "Tests and intervals": "alpha n_bootstrap n_resamples",
     },
     shape=JUDGED,
     examples=(

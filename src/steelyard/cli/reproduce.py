@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
     from steelyard.reproduction.reproduction import Reproduction
 
-#: name: module:function, which takes the places of data, ``rng`` and ``progress``.
+#: name: module:function, which takes the places of data and ``rng``.
 PAPERS = {
     "kobe": "steelyard.reproduction.gekhman2020:reproduce_kobe",
     "paired": "steelyard.reproduction.peyrard2021:reproduce_paired",
@@ -65,8 +65,8 @@ def reproduce(call: Call) -> Answer:
     places = Places.of(call.settings["data"] or None)
     module, _, name = PAPERS[paper].partition(":")
     run: Callable[..., Reproduction] = getattr(import_module(module), name)
-    with call.progress(f"reproducing {paper}", counted=True) as progress:
-        result = run(places, rng=call.output.seed, progress=progress)
+    with call.progress(f"reproducing {paper}"):
+        result = run(places, rng=call.output.seed)
     rows = (replace(row, note=spoken(row.note) if row.note else None) for row in result.rows)
     result = replace(result, rows=tuple(rows))
 

@@ -7,15 +7,12 @@ from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-import click
-
-from steelyard.cli.engine import Answer, Call, command
+from steelyard.cli.engine import READING, Answer, Call, command
 from steelyard.cli.group import TEXTS
 from steelyard.cli.params import (
     SUFFIXES,
     TABLES,
     InputOptions,
-    OutputOptions,
     TextOptions,
     output_file,
 )
@@ -53,10 +50,7 @@ class ScoreOptions(Options):
     plots=" ".join(PLOTS),
     hidden="seed jobs",
     headings={
-        "Texts and metrics": "metric src ref src_lang tgt_lang allow_empty settings",
-        "Metrics from elsewhere": "score_files commands",
-        "Names and numbers (kobe)": "kb explain",
-        "Further files to write": "system_scores",
+        "Further files to write": "explain system_scores",
     },
     shape=TEXTS,
     examples=(
@@ -64,13 +58,12 @@ class ScoreOptions(Options):
         "steelyard score texts.jsonl --metrics bleu,chrf --ref refA --out scores.csv",
         "steelyard score --src src.de new.en --metrics kobe --src-lang de --tgt-lang en",
         "steelyard score new.en --src src.de --ref ref.en --command 'mine=my-metric {src} {out}'",
-        "steelyard score new.en old.en --ref ref.en --score-file comet=comet.json",
     ),
 )
 def score(call: Call) -> Answer:
     """Score translations: a table of systems and metrics, with the signature of each metric.
 
-    INPUT is a text file (JSON lines) or an mt-metrics-eval folder or, with --src or --ref, a plain
+    INPUT is a text file (JSON lines), an mt-metrics-eval folder or, with --src or --ref, a plain
     text file for each system; for kobe also entity annotations: JSON lines, or a folder of the KoBE
     release (with --lp). --out with .csv, .tsv, .jsonl or .parquet writes the scores of
     segments, which compare and meta read; otherwise the table.
@@ -105,15 +98,10 @@ def score(call: Call) -> Answer:
 
 def _next(call: Call, scores: Scores) -> str | None:
     """Propose to test whether systems differ, on the same texts and metrics."""
-    from steelyard.cli.compare import compare
-
-    params = click.get_current_context().command.params
-    typed = {param.name for param in params if param.name and call.given(param.name)}
-    typed -= {"inputs", "plot", *OutputOptions.declared(), *ScoreOptions.declared()}
-    if scores.evalset.n_systems < 2 or not typed <= {param.name for param in compare.params}:
+    if scores.evalset.n_systems < 2:
         return None
     languages = ("--lp", str(scores.evalset.language_pair)) if call.given("src_lang") else ()
-    return call.another("compare", *languages, keep=typed)
+    return call.another("compare", *languages, keep={*TextOptions.declared(), *READING})
 
 
 def _draw(scores: Scores, name: str) -> Any:

@@ -12,10 +12,6 @@ from steelyard.metaevaluation.options import SpanOptions
     SpanOptions,
     InputOptions,
     inputs="GOLD PRED...",
-    headings={
-        "What to compare": "measures average",
-        "Tests and intervals": "significance alpha unit n_bootstrap n_resamples",
-    },
     shape=RATINGS,
     examples=(
         "steelyard spans mqm.jsonl xcomet.jsonl gemba.jsonl texts.jsonl",

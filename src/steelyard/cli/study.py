@@ -6,11 +6,11 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import replace
-from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 import click
 
+from steelyard import studies
 from steelyard.cli.engine import Answer, Call, command
 from steelyard.cli.group import JUDGED, RATINGS, SCORES, LazyGroup, Question
 from steelyard.cli.output import wants_figure
@@ -95,35 +95,25 @@ def _answer(result: Study, plot: tuple[str, ...] | None, *, details: bool) -> An
         return draw_curves(curves)
 
     tables = {name: table for name, table in result.parts.items() if table.rows}
-    shown: list[Any] = []
-    hidden: list[str] = []
-    for name, table in tables.items():
-        if shown and len(table.rows) > _ROWS and not details:
-            hidden.append(name)
-        else:
-            shown.append(table)
+    others = [] if details else [*tables][1:]
+    hidden = [name for name in others if len(tables[name].rows) > _ROWS]
+    shown: list[Any] = [table for name, table in tables.items() if name not in hidden]
     shown += [f"Not shown: {all_of(hidden)} (--details prints all tables)."] if hidden else []
     return Answer(result=result, tables=list(result.parts.values()), shown=shown, draw=draw)
 
 
-def _function(name: str) -> Callable[..., Study]:
-    made: Callable[..., Study] = getattr(import_module("steelyard.studies"), name)
-    return made
-
-
 def _load(call: Call, unit: str = "segment") -> EvalSet:
-    """Load the inputs, a column that is the unit as documents."""
     return call.reading.by_unit(unit).load(call.inputs)
 
 
-def _of_metrics(name: str, cls: type[asked.MetaStudyOptions], call: Call, how: How) -> Study:
-    """Run a study of meta-evaluations."""
+def _of_metrics(
+    run: Callable[..., Study], cls: type[asked.MetaStudyOptions], call: Call, how: How
+) -> Study:
     human, by, options = call.reading.human, call.settings["by"], call.take(cls)
-    return _function(name)(_load(call), human, by=by, options=options, **how)
+    return run(_load(call), human, by=by, options=options, **how)
 
 
 def _each_set(call: Call, column: str, reading: InputOptions) -> dict[str, EvalSet]:
-    """Load a set for every value of a column."""
     from steelyard.formats.load import column_values
 
     sets = {}
@@ -147,7 +137,7 @@ def systems(call: Call, how: How) -> Study:
 
     Drop systems, and see how well values and ranks of the metrics survive.
     """
-    return _of_metrics("ablate_systems", asked.SystemsOptions, call, how)
+    return _of_metrics(studies.ablate_systems, asked.SystemsOptions, call, how)
 
 
 @_study(
@@ -164,7 +154,7 @@ def segments(call: Call, how: How) -> Study:
     Find how wide intervals of metrics' values are, by number of segments. Without --metrics, of the
     two metrics that are best by the first meta-metric.
     """
-    return _of_metrics("ablate_segments", asked.SegmentsOptions, call, how)
+    return _of_metrics(studies.ablate_segments, asked.SegmentsOptions, call, how)
 
 
 @_study(
@@ -181,7 +171,7 @@ def distinct(call: Call, how: How) -> Study:
 
     Count distinct values, significant comparisons and clusters under each meta-metric.
     """
-    return _of_metrics("count_distinct", asked.DistinctOptions, call, how)
+    return _of_metrics(studies.count_distinct, asked.DistinctOptions, call, how)
 
 
 @_study(
@@ -201,7 +191,7 @@ def worth(call: Call, how: How) -> Study:
     people's difference is significant, and whether half of the data predicts the other.
     """
     from steelyard.formats.load import systems_by
-    from steelyard.studies.worth import difference_worth, read_pair_pvalues
+    from steelyard.studies.worth import read_pair_pvalues
 
     each, path = call.settings["each"], call.settings["pvalues"]
     options = call.take(asked.WorthOptions)
@@ -214,8 +204,9 @@ def worth(call: Call, how: How) -> Study:
         by_value = _each_set(call, each, reading)
         sets = [replace(es, name=name) for name, es in sorted(by_value.items())]
     pvalues = None if path is None else read_pair_pvalues(path)
-    human = reading.human
-    return difference_worth(sets, human, options=options, groups=groups, pvalues=pvalues, **how)
+    return studies.difference_worth(
+        sets, reading.human, options=options, groups=groups, pvalues=pvalues, **how
+    )
 
 
 @_study(
@@ -244,7 +235,7 @@ def ties(call: Call, how: How) -> Study:
     else:
         data, files = _decided(path, call, options)
     human = call.reading.human
-    return _function("vary_ties")(data, human, options=options, inputs=files, **how)
+    return studies.vary_ties(data, human, options=options, inputs=files, **how)
 
 
 def _decided(path: str, call: Call, asked: asked.TiesOptions) -> tuple[Any, Any]:
@@ -288,7 +279,7 @@ def disagreement(call: Call, how: How) -> Study:
     """
     each = call.settings.pop("each")
     sets = _each_set(call, each, call.reading) if each else _load(call)
-    return _function("disagree")(sets, **call.settings, **how)
+    return studies.disagree(sets, **call.settings, **how)
 
 
 @_study(
@@ -307,7 +298,7 @@ def simulation(call: Call, how: How) -> Study:
     Simulate scores of systems of known strength, and judge rankings by Kendall's tau, as in Figure
     3 of the paired-evaluation paper: mean, median, Bradley-Terry, and any that --by names.
     """
-    return _function("simulate")(call.take(asked.Design), **how)
+    return studies.simulate(call.take(asked.Design), **how)
 
 
 @_study(
@@ -343,7 +334,7 @@ def power(call: Call, how: How) -> Study:
         if call.inputs:
             raise UsageError("--effect does without a pilot: expected no INPUT")
         usual = {k: settings[k] for k in ("alpha", "target", "sizes", "tests") if k in settings}
-        return _function("power_of_effect")(settings["effect"], **usual)
+        return studies.power_of_effect(settings["effect"], **usual)
     if not call.inputs:
         raise UsageError("expected a pilot (INPUT) or --effect")
     es = _load(call, settings["unit"])
@@ -354,10 +345,10 @@ def power(call: Call, how: How) -> Study:
         if score is None or len(pair) != 2:
             raise UsageError("expected --score NAME and --pair A,B together")
         tests = asked.TestPowerOptions.of(settings)
-        return _function("power_of_test")(es, score, pair, options=tests, **how)
+        return studies.power_of_test(es, score, pair, options=tests, **how)
     metrics = asked.MetricPowerOptions.of(settings)
-    study = _function("power_of_metrics")
-    return study(es, call.reading.human, by=settings["by"], options=metrics, **how)
+    human, by = call.reading.human, settings["by"]
+    return studies.power_of_metrics(es, human, by=by, options=metrics, **how)
 
 
 @_study(
@@ -379,7 +370,7 @@ def ranking_rule(call: Call, how: How) -> Study:
     names = ("where", "columns", "ignore", "lp", "format", "human")
     keep = {name: getattr(call.reading, name) for name in names}
     options, rng = call.take(asked.RankingRuleOptions), how["rng"]
-    return _function("study_ranking_rule")(call.inputs, options=options, **keep, rng=rng)
+    return studies.study_ranking_rule(call.inputs, options=options, **keep, rng=rng)
 
 
 @_study(
@@ -397,8 +388,8 @@ def threshold(call: Call, how: How) -> Study:
     Estimated from what they give to outputs that are equal. RATINGS are raw ratings, with repeats
     or several raters, and texts that show identical outputs; or scores (--human) with texts.
     """
-    from steelyard.studies.threshold import read_ratings, study_threshold
+    from steelyard.studies.threshold import read_ratings
 
     options = call.take(asked.ThresholdOptions)
     read = read_ratings(call.inputs, call.reading, options)
-    return study_threshold(read, call.reading.human, options=options, rng=how["rng"])
+    return studies.study_threshold(read, call.reading.human, options=options, rng=how["rng"])

@@ -15,6 +15,7 @@ from typing import Any
 
 import numpy as np
 
+from steelyard.core.progress import each
 from steelyard.core.provenance import InputFile
 from steelyard.core.rng import Rng
 from steelyard.core.text import listed
@@ -27,7 +28,6 @@ from steelyard.kobe.matching import Kobe, match, statistics
 from steelyard.reproduction.places import Data, Places
 from steelyard.reproduction.reproduction import Ours, Paper, Reproduction, Row, cells, compare
 from steelyard.stats.correlation import pearson
-from steelyard.studies.study import Progress
 
 PAPER = Paper("kobe", "KoBE: Knowledge-Based Machine Translation Evaluation (2020)", "gekhman2020")
 TABLES = ("table1", "table2", "table3")
@@ -59,7 +59,6 @@ def reproduce_kobe(
     data: Places | Data,
     *,
     rng: Rng = 0,  # noqa: ARG001
-    progress: Progress | None = None,
 ) -> Reproduction:
     """Compare the paper's figures with ours.
 
@@ -71,7 +70,7 @@ def reproduce_kobe(
     for key in TABLES:
         for _, metric, lp, value in cells(published[key]):
             printed.setdefault(lp, {})[metric] = value
-    there = AtHand(places, [lp for key in TABLES for lp in published[key]["columns"]], progress)
+    there = AtHand(places, [lp for key in TABLES for lp in published[key]["columns"]])
     kinds = [*published["table5"]["rows"]]
     rows = [
         *(row for key in TABLES for row in compare(published[key], there.cell)),
@@ -108,7 +107,7 @@ def _table4_rows(published: Mapping[str, Any], there: AtHand) -> Iterator[Row]:
     def cell(metric: str, lp: str) -> Ours | float | str:
         if lp == "mean":
             return _mean([there.metric("BLEU", lp) for lp in directions])
-        return there.kobe(lp, "ref") if metric == "KoBE" else there.metric(metric, lp)
+        return there.cell(metric, lp, "ref")
 
     yield from compare(table, cell)
     means = {
@@ -124,7 +123,6 @@ def _mean(figures: Sequence[float | str]) -> float | str:
 
 
 def _missing(figures: Iterable[float | str]) -> str:
-    """Say why one of the figures is not at hand; empty if all are."""
     return next((figure for figure in figures if isinstance(figure, str)), "")
 
 
@@ -163,7 +161,6 @@ def _wins(tables: Correlations, against: Iterable[tuple[Any, Any]]) -> tuple[flo
 
 
 def _above_zero(numbers: Iterable[float]) -> float:
-    """Count what is above zero; NaN if one of the numbers is undefined."""
     every = [*numbers]
     return math.nan if np.isnan(every).any() else int(np.greater(every, 0).sum())
 
@@ -198,7 +195,6 @@ def _sign_rows(printed: Correlations, there: AtHand) -> Iterator[Row]:
 
 
 def _sample_rows(published: Mapping[str, Any], places: Places, there: AtHand) -> Iterator[Row]:
-    """What the authors' code gives on the sample that stands in their repository."""
     name = sample_of(SAMPLE)
     path = places.file(name)
     scores: Mapping[str, float] = {}
@@ -216,11 +212,11 @@ def _sample_rows(published: Mapping[str, Any], places: Places, there: AtHand) ->
 
 # -- what of its data is at hand: scores of WMT19, and entity links
 
-
-def none_of(side: str) -> str:
-    """Say that source or reference have no links."""
-    name = {"src": "source", "ref": "reference"}[side]
-    return f"the entity links at hand have none of the {name}"
+#: Why source or reference have no figures.
+_NO_LINKS = {
+    "src": "the entity links at hand have none of the source",
+    "ref": "the entity links at hand have none of the reference",
+}
 
 
 @dataclass(frozen=True, slots=True)
@@ -252,7 +248,7 @@ class Direction:
     def correlation(self, side: str, people: Mapping[str, float]) -> float | str:
         """Pearson's r with the scores of people, where systems have both; or why there is none."""
         if side not in self.scores:
-            return none_of(side)
+            return _NO_LINKS[side]
         scores = self.scores[side]
         pairs = np.array([[people[name], scores[name]] for name in people if name in scores])
         pairs = pairs.reshape(-1, 2)
@@ -265,9 +261,7 @@ class AtHand:
     ``no_scores`` and ``no_links`` say what was looked for; they are empty if all is there.
     """
 
-    def __init__(
-        self, places: Places, pairs: Sequence[str], progress: Progress | None = None
-    ) -> None:
+    def __init__(self, places: Places, pairs: Sequence[str]) -> None:
         name = next((name for name in SCORES if places.file(name) is not None), None)
         self.scores = None if name is None else places.file(name)
         self.no_scores = places.without(*SCORES) if name is None else ""
@@ -283,15 +277,13 @@ class AtHand:
                 self.metrics[lp] = correlations(es, human)
         self.links: dict[str, Direction] = {}
         released = _released(places)
-        for done, pair in enumerate(pairs, 1):  # one by one: links are large
+        for pair in each(pairs):  # one by one: links are large
             lines = places.file(sample_of(pair))
             if pair in released:
                 self.links[pair] = Direction.of(entities.read_released(released[pair]))
             elif lines is not None:
                 sample = pair == SAMPLE
                 self.links[pair] = Direction.of(read_annotations(lines), sample=sample)
-            if progress is not None:
-                progress(done, len(pairs))
         absent = listed([pair for pair in pairs if pair not in self.links], len(pairs))
         wanted = f"entity links of {absent} ({RELEASES[0]}/ of the KoBE release)"
         self.no_links = places.without(wanted) if absent else ""
@@ -301,9 +293,9 @@ class AtHand:
         gone = next((pair for pair in pairs if pair not in self.metrics), None)
         return self.no_scores or ("" if gone is None else f"no scores of {gone}")
 
-    def cell(self, metric: str, pair: str) -> Ours | float | str:
-        """A cell of Tables 1 to 3."""
-        return self.kobe(pair, "src") if metric == "KoBE" else self.metric(metric, pair)
+    def cell(self, metric: str, pair: str, side: str = "src") -> Ours | float | str:
+        """A cell of Tables 1 to 4."""
+        return self.kobe(pair, side) if metric == "KoBE" else self.metric(metric, pair)
 
     def metric(self, name: str, pair: str) -> float | str:
         """The correlation of another metric; one that the scores lack is undefined."""
@@ -327,7 +319,7 @@ class AtHand:
             return Ours(self.no_links)
         count = direction.counts[place]
         if count is None:
-            return Ours(none_of("src" if direction.counts[2] is None else "ref"))
+            return Ours(_NO_LINKS["src" if direction.counts[2] is None else "ref"])
         return Ours(count, _EARLIER if direction.sample else _OTHERS, other_data=direction.sample)
 
 
@@ -337,7 +329,6 @@ def sample_of(pair: str) -> str:
 
 
 def _released(places: Places) -> dict[str, Path]:
-    """Find the folders of directions: of the release by its name, or of a folder that is one."""
     release = places.folder(*RELEASES, holds=lambda path: bool(entities.released_pairs(path)))
     folders = [folder for folder in (release, *places.roots) if folder is not None]
     return next((pairs for folder in folders if (pairs := entities.released_pairs(folder))), {})

@@ -60,14 +60,10 @@ ROWS = tuple(row for frame in FRAMES for row in frame.rows)
 
 @dataclass(frozen=True, slots=True)
 class Frames:
-    """What is there of the paper's frames.
-
-    ``sets`` are the setups of every set, ``missing`` says of each row of Table 3 that is not there
-    what was looked for, ``files`` are those that were read.
-    """
+    """What is there of the paper's frames."""
 
     sets: dict[str, list[Setup]]
-    missing: dict[str, str]
+    missing: dict[str, str]  # what was looked for, of each row of Table 3 that is not there
     files: list[Path]
 
     @property

@@ -7,9 +7,7 @@
 * Means and medians that differ by rounding alone are different, so that last digits decide.
 * Its sign test counts ties as losses of whoever it takes for the better system.
 
-None of this is a default anywhere else. The last pairs weigh most, and which pairs are last depends
-on the order of the systems: to rank systems, average over random orders
-(:mod:`steelyard.stats.strength.sequential`).
+None of this is a default anywhere else: the last pairs weigh most, so that order decides.
 """
 
 from __future__ import annotations
@@ -116,11 +114,6 @@ def unstable_order(values: Floats) -> NDArray[np.int64]:
     """Sort places by a quicksort with the median of three, as numpy does without vector units.
 
     Short stretches are sorted by insertion, so that up to 16 values keep the order of ties.
-
-    Examples
-    --------
-    >>> unstable_order(np.array([2.0, 1.0, 2.0])).tolist()
-    [1, 0, 2]
     """
     v = values.tolist()
     place = list(range(len(v)))
@@ -148,12 +141,9 @@ def _partition(v: list[float], place: list[int], low: int, high: int) -> int:
         place[a], place[b] = place[b], place[a]
 
     middle = low + (high - low) // 2
-    if v[place[middle]] < v[place[low]]:
-        swap(middle, low)
-    if v[place[high]] < v[place[middle]]:
-        swap(high, middle)
-    if v[place[middle]] < v[place[low]]:
-        swap(middle, low)
+    for a, b in ((low, middle), (middle, high), (low, middle)):
+        if v[place[b]] < v[place[a]]:
+            swap(a, b)
     pivot = v[place[middle]]
     swap(middle, high - 1)
     up, down = low, high - 1

@@ -7,9 +7,7 @@ tables are those of all setups at hand. Worked examples and the simulation need 
 
 The cells of Table 3 are multiples of 1/30 for one metric, of 1/60 for two and of 1/90 for three, so
 each is a mean over 30 samples of a metric. Samples of a fifth of the segments, which the authors'
-code draws for its figures, give these cells; the sizes of appendix A.3 can't. Figure 4 by metric is
-made of samples of a fifth or of 30, whichever is more, and by task of a fifth; Figure 6 of 1,000
-samples of a fifth, each of a random set and metric.
+code draws for its figures, give these cells; the sizes of appendix A.3 can't.
 """
 
 from __future__ import annotations
@@ -23,6 +21,7 @@ import numpy as np
 
 from steelyard.comparison.options import RankOptions
 from steelyard.comparison.rankings import connection_warnings
+from steelyard.core.progress import report_progress
 from steelyard.core.rng import Rng, generator
 from steelyard.reproduction.paired_frames import FOLDERS, FRAMES, ROWS, Frames, find_frames
 from steelyard.reproduction.paired_rules import (
@@ -51,7 +50,7 @@ from steelyard.stats.strength.wins import win_counts
 from steelyard.studies import disagreement as units
 from steelyard.studies.disagreement import MEASURES, Rules, Setup, measure
 from steelyard.studies.simulation import simulate
-from steelyard.studies.study import Progress, Study, draw_subsets
+from steelyard.studies.study import Study, draw_subsets
 
 PAPER = Paper(
     "paired", "Better than Average: Paired Evaluation of NLP Systems (2021)", "peyrard2021"
@@ -67,17 +66,14 @@ _CUT = (
 _N_PARTS = 8
 
 
-def reproduce_paired(
-    data: Places | Data, *, rng: Rng = 0, progress: Progress | None = None
-) -> Reproduction:
+def reproduce_paired(data: Places | Data, *, rng: Rng = 0) -> Reproduction:
     """Compare the paper's figures with ours, as far as ``data`` holds its frames."""
     streams = generator(rng).spawn(4)
     frames = find_frames(Places.of(data))
     rows: list[Row] = []
-    for done, part in enumerate(_parts(PAPER.figures(), frames, streams)):
+    for done, part in enumerate(_parts(PAPER.figures(), frames, streams), 1):
         rows += part
-        if progress is not None:
-            progress(done + 1, _N_PARTS)
+        report_progress(done, _N_PARTS)
     missing = frames.missing.values()
     return PAPER.reproduced(rows, frames.files, missing, {"draws": DRAWS}, rng)
 
@@ -85,7 +81,6 @@ def reproduce_paired(
 def _parts(
     published: Mapping[str, Any], frames: Frames, streams: Sequence[np.random.Generator]
 ) -> Iterator[list[Row]]:
-    """Compute part after part of the paper."""
     simulation, samples, drawn, tests = streams
     yield [*_figure1_rows(published["figure1"]), *_appendix_f_rows(published["appendixF"])]
     yield list(_triple_rows(published["appendixF"]["triples"], frames))
@@ -96,9 +91,10 @@ def _parts(
     sampled = sample_means(frames.setups, DRAWS, samples)
     yield list(table3_rows(published["table3"], sampled, DRAWS, frames))
     yield [
-        *figure4_rows(frames, sampled, DRAWS, drawn),
-        *figure6_rows(published, frames, TEST_DRAWS, tests),
-        *tac_test_rows(published, frames),
+        *_metric_rows(frames, sample_means(frames.setups, DRAWS, drawn, LEAST)),
+        *_task_rows(frames, sampled),
+        *_figure6_rows(published, frames, TEST_DRAWS, tests),
+        *_tac_test_rows(published, frames),
     ]
     yield [*_pairformance_rows(published["pairformance"], frames), *PAPER.absent()]
 
@@ -115,12 +111,10 @@ def measure_as_published(sets: Mapping[str, Sequence[Setup]]) -> dict[str, Float
 def _figure1_rows(scores: Mapping[str, list[float]]) -> Iterator[Row]:
     """Three systems with one mean; the median prefers A, Bradley-Terry prefers B and C."""
     table = {name: np.array(row, dtype=np.float64) for name, row in scores.items()}
-    means = {name: float(row.mean()) for name, row in table.items()}
-    equal = "equal" if len(set(means.values())) == 1 else str(means)
-    yield Row.judge("Figure 1, means of A B C", "equal", equal)
+    means = {float(row.mean()) for row in table.values()}
+    yield Row.judge("Figure 1, means of A B C", "equal", "equal" if len(means) == 1 else "unequal")
     a, b = row_medians(np.stack([table["A"], table["B"]]))
-    ahead = "A" if a > b else "B" if b > a else "equal"
-    yield Row.judge("Figure 1, higher median of A and B", "A", ahead)
+    yield Row.judge("Figure 1, higher median of A and B", "A", "A" if a > b else "not A")
     for rival in ("B", "C"):
         share = _strengths(np.stack([table[rival], table["A"]]))[0]
         yield Row.judge(f"Figure 1, bt of {rival} against A", 0.8, float(share), 1e-9)
@@ -140,7 +134,6 @@ def _appendix_f_rows(scores: Mapping[str, list[float]]) -> Iterator[Row]:
 
 
 def _triple_rows(published: int, frames: Frames) -> Iterator[Row]:
-    """Pairs whose order a third system changes: the paper found none."""
     reason = (
         "the paper's claim is false; detail: of all triples those with the loser ahead, those that "
         "are level, setups with any, and the same with ties as half wins"
@@ -231,7 +224,6 @@ def _table_rows(
 def _code_rows(
     published: Mapping[str, Any], measured: Mapping[str, Floats], frames: Frames
 ) -> Iterator[Row]:
-    """What the authors' code gives on TAC and dialogue, by its own rule."""
     for key, table in published.items():
         rows = _SCOPES[key]
         missing = frames.absent(rows)
@@ -258,7 +250,6 @@ def _count_rows(published: Mapping[str, Any], frames: Frames) -> Iterator[Row]:
 
 
 def _pairformance_rows(published: Mapping[str, Any], frames: Frames) -> Iterator[Row]:
-    """Setups on which the paper's tool, which drops ties, divides 0 by 0 and never returns."""
     note = (
         "the paper's tool never ends: two systems that win nothing and always tie with each other "
         "are 0 / 0 in its iteration; here they are named, and the others ranked"
@@ -385,14 +376,6 @@ def table3_rows(
         yield row
 
 
-def figure4_rows(
-    frames: Frames, fifths: Sampled, draws: int, rng: np.random.Generator
-) -> Iterator[Row]:
-    """What the paper says of disagreement by metric and by task, and how many setups it is of."""
-    yield from _metric_rows(frames, sample_means(frames.setups, draws, rng, LEAST))
-    yield from _task_rows(frames, fifths)
-
-
 def _metric_rows(frames: Frames, samples: Sampled) -> Iterator[Row]:
     """Figure 4a: BLEU is most affected, recent metrics less; mean and median agree best."""
     by_metric = {
@@ -442,18 +425,18 @@ def _smaller(what: str, one: float, two: float, subset: str, missing: str) -> Ro
     return Row.claim(what, holds=holds, reason=reason, detail=detail, other_data=bool(subset))
 
 
-def _shares(parts: Iterable[Setup], tests: Sequence[str]) -> Floats:
+def _shares(parts: Iterable[Setup], tests: Sequence[str]) -> dict[tuple[str, ...], float]:
     """Return how often two tests find a difference, the sign test being that of the authors."""
     differences = []
     for part in parts:
         significant = units.significant_pairs(part.scores, tests, 0.05)
         significant[list(tests).index("sign")] = sign_as_published(part.scores) < 0.05
         differences.append(significant)
-    return joint_shares(np.concatenate(differences, axis=1))
+    shares = joint_shares(np.concatenate(differences, axis=1))
+    return dict(zip(product(tests, tests), shares.ravel().tolist(), strict=True))
 
 
 def _drawn_parts(setups: Sequence[Setup], draws: int, rng: np.random.Generator) -> Iterator[Setup]:
-    """Draw sets, metrics and samples."""
     sets = [list(group) for _, group in groupby(setups, key=lambda setup: setup.set)]
     for _ in range(draws):
         metrics = sets[int(rng.integers(len(sets)))]
@@ -461,19 +444,15 @@ def _drawn_parts(setups: Sequence[Setup], draws: int, rng: np.random.Generator) 
         yield setup.sample(sample_size(setup.n_segments), rng)
 
 
-def figure6_rows(
+def _figure6_rows(
     published: Mapping[str, Any], frames: Frames, draws: int, rng: np.random.Generator
 ) -> Iterator[Row]:
     """Compare the matrix, cell by cell: alone on the diagonal."""
     tests = published["figure6"]["columns"]
-    parts = _drawn_parts(frames.setups, draws, rng)
-    matrix = _shares(parts, tests) if frames.setups else np.empty((0, 0))
-
-    def share(row: str, column: str) -> float:
-        return float(matrix[tests.index(row), tests.index(column or row)])
+    shares = _shares(_drawn_parts(frames.setups, draws, rng), tests) if frames.setups else {}
 
     def small_share(row: str, column: str) -> Ours:
-        ours = _of_subset(frames, share)(row, column)
+        ours = _of_subset(frames, lambda *pair: shares[pair])(row, column or row)
         why = f"{ours.reason}, and small samples of TAC have less power"
         return ours._replace(reason=ours.reason and why)
 
@@ -481,14 +460,10 @@ def figure6_rows(
         yield from compare(published[section], small_share)
 
 
-def tac_test_rows(published: Mapping[str, Any], frames: Frames) -> Iterator[Row]:
+def _tac_test_rows(published: Mapping[str, Any], frames: Frames) -> Iterator[Row]:
     """Compare the authors' tests on all segments of TAC."""
     tests, rows = [*published["tac-tests"]["rows"]], _SCOPES["TAC"]
     missing = frames.absent(rows)
-    matrix = np.empty((0, 0)) if missing else _shares(frames.of(rows), tests)
-
-    def share(row: str, column: str) -> float | str:
-        return missing or float(matrix[tests.index(row), tests.index(column or row)])
-
+    shares = {} if missing else _shares(frames.of(rows), tests)
     for section in ("tac-tests", "tac-given"):
-        yield from compare(published[section], share)
+        yield from compare(published[section], lambda a, b: missing or shares[a, b or a])

@@ -1,14 +1,8 @@
 """Where the data of the papers are: what is looked for, and under which names.
 
-Every paper asks for its sets one by one and goes on with those that are there. A folder of data may
-hold, side by side,
-
-* tables in folders of their own (``wmt23-metrics/en-de.human.csv.gz``, ``bt-eval/tac.csv.gz``);
-* mt-metrics-eval folders, as ``steelyard data get wmt23`` makes them (``wmt23/`` or
-  ``mt-metrics-eval-v2/wmt23/``);
-* annotations and other releases, which are folders, too;
-
-and it may itself be one of these.
+Every paper asks for its sets one by one and goes on with those that are there. A folder of data
+holds tables in folders of their own (``bt-eval/tac.csv.gz``), mt-metrics-eval folders (``wmt23/``
+or ``mt-metrics-eval-v2/wmt23/``) and releases side by side, or it is itself one of these.
 """
 
 from __future__ import annotations
@@ -60,8 +54,7 @@ class Places:
             raise UsageError("data: expected at least one folder")
         for root in roots:
             if not str(root) or Path(root).is_file():
-                what = "a file; expected" if str(root) else "expected"
-                raise UsageError(f'data="{root}": {what} a folder that holds data sets')
+                raise UsageError(f'data="{root}": expected a folder that holds data sets')
             if not _is_there(Path(root), Path.is_dir):
                 raise InputError("no such folder", path=root)
         return cls(tuple(dict.fromkeys(map(Path, roots))))
@@ -89,13 +82,8 @@ class Places:
         return f"no {', nor '.join(names)} in {where}"
 
     def _first(self, names: Iterable[list[str]], fits: Callable[[Path], bool]) -> Path | None:
-        paths = (
-            path
-            for forms in names
-            for root in self.roots
-            for form in forms
-            for path in _paths(root, form)
-        )
+        every = ((root, form) for forms in names for root in self.roots for form in forms)
+        paths = (path for root, form in every for path in _paths(root, form))
         return next((path for path in paths if _is_there(path, fits)), None)
 
 

@@ -22,8 +22,6 @@ from steelyard.stats.distributions import ndtri
 Figure = float | int | str | None
 _UNDEFINED = "undefined on the data at hand"
 _NO_REASON = "no reason is known"
-
-
 #: What a figure turns out to be; ``match`` is True for two, then False for two, then None.
 VERDICTS = ("equal", "within sampling error", "paper at fault", "differs", "not at hand")
 EQUAL, SAMPLED, FAULT, DIFFERS, ABSENT = VERDICTS
@@ -281,7 +279,6 @@ class Reproduction(Result):
 
 
 def _beside(title: str, rows: Sequence[Row]) -> Table:
-    """Show figures beside each other, with what else is known of them."""
     names = ("figure", "published", "ours", "standard error", "detail")
     shown = (True, True, True, any(r.error is not None for r in rows), any(r.detail for r in rows))
     cells = (

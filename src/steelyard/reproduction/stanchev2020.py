@@ -16,6 +16,7 @@ from typing import Any
 
 import numpy as np
 
+from steelyard.core.progress import each
 from steelyard.core.provenance import InputFile
 from steelyard.core.rng import Rng
 from steelyard.core.text import plural
@@ -30,18 +31,15 @@ from steelyard.reproduction.places import PACKAGE, Data, Places, pair_name
 from steelyard.reproduction.reproduction import Ours, Paper, Reproduction, Row, compare
 from steelyard.scoring.metric import make_metric
 from steelyard.stats.kendall.counting import PairCounts, TieMatrix, count_pairs, matrix
-from steelyard.studies.study import Progress
 
 PAPER = Paper(
     "ties", "Towards a Better Evaluation of Metrics for Machine Translation (2020)", "stanchev2020"
 )
 YEAR, OTHER = "wmt19", "wmt20"
-TABLES = {  # of all pairs, for the curve
-    OTHER: [
-        f"{OTHER}-metrics/segments/{lp}.csv.gz"
-        for lp in ("cs-en", "de-en", "en-de", "ru-en", "zh-en")
-    ]
-}
+#: Tables of all pairs, for the curve.
+TABLES = [
+    f"{OTHER}-metrics/segments/{lp}.csv.gz" for lp in ("cs-en", "de-en", "en-de", "ru-en", "zh-en")
+]
 THRESHOLD = 25.0
 _CURVE = (1.0, THRESHOLD, 50.0)  # thresholds that the text speaks of
 RAW = ("wmt-raw", "da_raw", "wmt")  # what scores on the scale from 0 to 100 are called
@@ -67,18 +65,15 @@ def reproduce_ties(
     data: Places | Data,
     *,
     rng: Rng = 0,  # noqa: ARG001
-    progress: Progress | None = None,
 ) -> Reproduction:
     """Compare the paper's figures with ours, as far as ``data`` holds WMT19 and WMT20."""
     published, places = PAPER.figures(), Places.of(data)
     rows = [*_matrix_rows(published["matrices"]), *_example_rows(published["examples"])]
     files: list[Path | InputFile] = []
     counts: dict[str, _Counted | str] = {}
-    for done, lp in enumerate(published["table3"]["rows"], 1):
+    for lp in each(published["table3"]["rows"]):
         counts[lp] = counted = _count(places, lp)
         files += () if isinstance(counted, str) else counted.inputs
-        if progress is not None:
-            progress(done, len(published["table3"]["rows"]))
     rows += compare(published["table3"], lambda lp, what: _table3_cell(counts[lp], what))
     figures, inputs, no_curve = _curve_figures(places)
     for section, figure in zip(("figure1-ratio", "figure1-share"), figures, strict=True):
@@ -89,7 +84,6 @@ def reproduce_ties(
 
 
 def _count(places: Places, lp: str) -> _Counted | str:
-    """Count the pairs of a direction, or say why they can't be counted."""
     folder = places.test_set(YEAR, lp)
     if folder is not None:
         es = load(folder, lp=lp)
@@ -160,7 +154,6 @@ def machines(es: EvalSet) -> EvalSet:
 
 
 def _matrix_rows(matrices: Mapping[str, Any]) -> Iterator[Row]:
-    """Every cell of the matrices: what a single pair is worth."""
     signs = {"<": -1.0, "=": 0.0, ">": 1.0}
     for table in matrices["tables"]:
         points = matrix(table["matrix"])
@@ -230,7 +223,7 @@ def _curve_figures(places: Places) -> tuple[list[Ours], list[Path | InputFile], 
             shares = (one / most if most else np.nan, some / one if one else np.nan)
             return [Ours(share, reason, detail, year != YEAR) for share in shares], inputs, ""
     wanted = [f"{year}/ (mt-metrics-eval)" for year in (YEAR, OTHER)]
-    missing = places.without(*wanted, *TABLES[OTHER])
+    missing = places.without(*wanted, *TABLES)
     return [Ours(missing), Ours(missing)], [], missing
 
 
@@ -238,7 +231,8 @@ def _pairs_of_year(
     places: Places, year: str
 ) -> Iterator[tuple[Pairs, tuple[Path | InputFile, ...]]]:
     """Yield the pairs of tables, else of every direction from or into English with raw scores."""
-    tables = [path for name in TABLES.get(year, ()) if (path := places.file(name)) is not None]
+    names = TABLES if year == OTHER else ()
+    tables = [path for name in names if (path := places.file(name)) is not None]
     yield from ((machine_pairs(path), (path,)) for path in tables)
     folder = places.folder(year, f"{PACKAGE}/{year}", holds=mtme.recognise)
     for lp in () if tables or folder is None else mtme.language_pairs(folder):

@@ -12,11 +12,12 @@ give its counts by SPA, where one-sided tests find 11 to 14 pairs too many.
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
-from typing import Any
+from dataclasses import replace
+from typing import Any, NamedTuple
 
 import numpy as np
 
+from steelyard.core.progress import each
 from steelyard.core.rng import Rng, generator
 from steelyard.core.text import listed
 from steelyard.data.evalset import EvalSet
@@ -26,7 +27,7 @@ from steelyard.reproduction.reproduction import Ours, Paper, Reproduction, Row, 
 from steelyard.studies.distinct import count_distinct, same_values
 from steelyard.studies.options import DistinctOptions
 from steelyard.studies.segments import ablate_segments
-from steelyard.studies.study import Progress, open_runs
+from steelyard.studies.study import open_runs
 from steelyard.studies.systems import ablate_systems
 
 PAPER = Paper(
@@ -61,8 +62,7 @@ _BY_ORDER = (
 )
 
 
-@dataclass(frozen=True, slots=True)
-class MqmSet:
+class MqmSet(NamedTuple):
     """A set that is there: systems with MQM, and metrics that use the reference."""
 
     name: str
@@ -70,9 +70,7 @@ class MqmSet:
     reference: str
 
 
-def reproduce_spa(
-    data: Places | Data, *, rng: Rng = 0, progress: Progress | None = None
-) -> Reproduction:
+def reproduce_spa(data: Places | Data, *, rng: Rng = 0) -> Reproduction:
     """Compare the paper's figures with ours, set by set, as far as ``data`` holds them."""
     published, places = PAPER.figures(), Places.of(data)
     loaded = {name: _load_set(places, name) for name in SETS}
@@ -80,15 +78,11 @@ def reproduce_spa(
     missing = {name: reason for name, reason in loaded.items() if isinstance(reason, str)}
     rows = list(_arithmetic_rows(published))
     steps = (_table1, _figure2, _figure3)
-    done, total = 0, len(steps) * max(len(sets), 1)
-    for step, stream in zip(steps, generator(rng).spawn(len(steps)), strict=True):
+    for step, stream in each(zip(steps, generator(rng).spawn(len(steps)), strict=True)):
         # One stream for each set, there or not: what else is there moves no figure.
-        for name, set_stream in zip(SETS, stream.spawn(len(SETS)), strict=True):
+        for name, set_stream in each(zip(SETS, stream.spawn(len(SETS)), strict=True)):
             if name in sets:
                 rows += step(sets[name], published, set_stream)
-                done += 1
-                if progress is not None:
-                    progress(done, total)
     rows += _increase_rows(published, rows, [*sets], [*missing.values()])
     for name, reason in missing.items():
         rows += _absent(name, published, reason)
@@ -148,7 +142,6 @@ def _arithmetic_rows(published: Mapping[str, Any]) -> Iterator[Row]:
 
 
 def _row_of(table: Mapping[str, Any], name: str) -> dict[str, Any]:
-    """The part of Table 1 that is of one set."""
     return {**table, "rows": {name: table["rows"][name]}}
 
 
@@ -219,7 +212,6 @@ def _increase(counts: Sequence[Sequence[Any]]) -> float:
 
 
 def _figure2(test_set: MqmSet, _: Mapping[str, Any], rng: np.random.Generator) -> Iterator[Row]:
-    """SPA is more stable than PA at every number of systems."""
     es, sizes = test_set.es, range(2, test_set.es.n_systems)
     study = ablate_systems(es, HUMAN, by=["spa", "pa"], sizes=sizes, trials=TRIALS, rng=rng)
     for kind in ("values", "ranks"):
@@ -239,7 +231,6 @@ def _figure2(test_set: MqmSet, _: Mapping[str, Any], rng: np.random.Generator) -
 def _figure3(
     test_set: MqmSet, published: Mapping[str, Any], rng: np.random.Generator
 ) -> Iterator[Row]:
-    """Intervals of SPA are narrower than those of PA."""
     if not test_set.name.startswith("wmt23"):
         return
     es = test_set.es

@@ -1,4 +1,4 @@
-"""Metrics that run elsewhere: a command that reads texts and prints scores, or files of scores.
+"""Metrics that run elsewhere: a command that reads texts and prints scores.
 
 COMET and LLM judges have environments of their own; here they are a command line. Nothing passes
 through a shell, and nothing is kept.
@@ -16,17 +16,15 @@ from pathlib import Path
 
 import numpy as np
 
-from steelyard.core.errors import InputError, UsageError, hint
+from steelyard.core.errors import InputError, UsageError
 from steelyard.core.table import dumps
 from steelyard.data.evalset import EvalSet, ScoreTable
 from steelyard.formats import files, plaintext
 from steelyard.formats.cells import parse_number
 from steelyard.formats.load import load
 from steelyard.scoring.metric import Scored, chosen_references, output_rows
-from steelyard.stats.arrays import Floats
 
 Item = tuple[str | None, str, tuple[str | None, ...]]  # source, output, references
-SYSTEM = "{system}"
 _PLACE = re.compile(r"\{(src|out|ref|json|scores)\}")
 _SUFFIXES = {"src": ".txt", "out": ".txt", "ref": ".txt", "json": ".jsonl", "scores": ""}
 
@@ -185,43 +183,3 @@ def _items(es: EvalSet, references: Sequence[str]) -> dict[tuple[int, int], Item
         for j, text in enumerate(texts)
         if text is not None
     }
-
-
-@dataclass(frozen=True, slots=True)
-class ScoreFile:
-    """Scores that were computed elsewhere.
-
-    ``path`` is a table with a column of the metric's name or, if it has ``{system}`` in it, stands
-    for a file per system with a number on each line, in the order of the segments.
-    """
-
-    name: str
-    path: str
-    higher_is_better: bool = True
-    direction_given: bool = False
-
-    def score(self, es: EvalSet, references: Sequence[str] | None = None) -> Scored:  # noqa: ARG002
-        """Read the scores of the systems of a set."""
-        values = self._lines(es) if SYSTEM in self.path else self._table(es)
-        table = ScoreTable(
-            values, higher_is_better=self.higher_is_better, direction_given=self.direction_given
-        )
-        return Scored(table, f"file:{self.path}")
-
-    def _lines(self, es: EvalSet) -> Floats:
-        paths = [Path(self.path.replace(SYSTEM, system)) for system in es.systems]
-        what = "one for each segment"
-        return np.array([plaintext.read_numbers(path, es.n_segments, what) for path in paths])
-
-    def _table(self, es: EvalSet) -> Floats:
-        other = load(self.path)
-        if self.name not in other.scores:
-            known = hint(self.name, other.scores)
-            raise InputError(f"no scores named '{self.name}'; {known}", path=self.path)
-        systems = [other.systems.index(s) if s in other.systems else -1 for s in es.systems]
-        place = {segment: k for k, segment in enumerate(other.segments.ids)}
-        segments = [place.get(segment, -1) for segment in es.segments.ids]
-        if not (set(systems) - {-1} and set(segments) - {-1}):
-            raise InputError("no system and segment of the texts is in it", path=self.path)
-        padded = np.pad(other.scores[self.name].values, ((0, 1), (0, 1)), constant_values=np.nan)
-        return padded[np.ix_(systems, segments)]

@@ -235,7 +235,7 @@ def _instead(name: str) -> str:
     """Say what there is in the place of a metric that nobody here computes."""
     if any(word.rstrip("0123456789") in ELSEWHERE for word in plain_word(name).split("-")):
         return (
-            f'it is computed elsewhere: bring its scores by ScoreFile("{name}", FILE), run it by '
+            "it is computed elsewhere: read its scores as a table, run it by "
             f'Command.parse("{name}", LINE) of steelyard.scoring.external, or install a package '
             f"that adds it; known here: {', '.join(sorted(metric_names()))}"
         )
