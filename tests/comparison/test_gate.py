@@ -324,3 +324,27 @@ def test_the_hook_checks_data(tmp_path):
     words = hook["entry"].split()
     assert words[0] == "steelyard"
     assert run([*words[1:], old]) == 0
+
+
+def test_a_candidate_that_lacks_items_or_a_task_does_not_pass(tmp_path, capsys):
+    def results(name: str, value: float, tasks: str, *, blank: int = 0) -> str:
+        path = tmp_path / f"{name}.csv"
+        rows = [
+            f"{task}{i},{task},{'' if i < blank else value + i % 3 / 10:}"
+            for task in tasks
+            for i in range(20)
+        ]
+        path.write_text("\n".join(["id,task,score", *rows]))
+        return str(path)
+
+    old = results("old", 0.2, "abc")
+    assert run(["gate", old, results("new", 0.6, "abc")]) == 0
+    assert run(["gate", old, results("blank", 0.6, "abc", blank=1)]) == 0
+    assert run(["gate", old, results("many", 0.6, "abc", blank=2)]) == 4
+    capsys.readouterr()
+    assert run(["gate", old, results("gone", 0.6, "ab"), "--json"]) == 4
+    answer = json.loads(capsys.readouterr().out)
+    assert answer["verdict"] == "undecided"
+    assert any("task c" in sentence for sentence in answer["summary"])
+    worse = results("worse", 0.0, "ab")
+    assert run(["gate", old, worse]) == 3

@@ -302,13 +302,13 @@ def _two(
 
 def _lacking(sets: Sequence[EvalSet], score: str) -> str:
     """Say which tasks or items of the baseline the candidate lacks, if it is too many to pass."""
-    old, new = (
-        {item for item, x in zip(es.segments.ids, es[score].values[0], strict=True) if x == x}
-        for es in sets
-    )
+    scored = [
+        dict(zip(es.segments.ids, ~np.isnan(es[score].values[0]), strict=True)) for es in sets
+    ]
+    old, new = ({item for item, there in items.items() if there} for items in scored)
     tasks = dict(zip(sets[0].segments.ids, sets[0].segments.metadata.get(TASK, ()), strict=False))
-    gone = sorted({tasks[i] for i in tasks.keys() & old} - {tasks[i] for i in tasks.keys() & new})
-    if gone:
+    before, after = ({str(tasks[i]) for i in tasks.keys() & items} for items in (old, new))
+    if gone := sorted(before - after):
         return f"the candidate has no scores of task {listed(gone, 3)}"
     n_lacking = len(old - new)
     share = f"{n_lacking:,} of {plural(len(old), 'item')} have no score of the candidate"
