@@ -305,10 +305,10 @@ def test_results_do_not_depend_on_names_or_sides():
     one, two = (compare_battles(x, n_bootstrap=50) for x in (log, mirrored))
     for name, own in one.aggregations.items():
         np.testing.assert_allclose(own.scores, two.aggregations[name].scores, atol=1e-12)
-        low, other = own.low, two.aggregations[name].low
-        assert low is not None
-        assert other is not None
-        np.testing.assert_allclose(low, other, atol=1e-12)
+        ends, others = own.ci, two.aggregations[name].ci
+        assert ends is not None
+        assert others is not None
+        np.testing.assert_allclose(ends, others, atol=1e-12)
 
 
 def test_text_and_parquet_give_the_same_numbers(tmp_path, capsys):

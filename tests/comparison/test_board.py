@@ -18,7 +18,7 @@ from tests.stats.judged import realdata
 
 import steelyard as sy
 from steelyard.cli.main import run
-from steelyard.comparison.board import enough_runs, run_noise
+from steelyard.comparison.suites import enough_runs, run_noise
 from steelyard.core.errors import UsageError
 from steelyard.core.table import plain
 from steelyard.stats.estimate import passes, rate_estimate

@@ -19,7 +19,7 @@ from steelyard.data.judgements import Ratings
 from steelyard.formats.reading import read_any
 
 PAIRS = (("GPT-4", "NTTSU"), ("refA", "ONLINE-B"), ("Aya23", "CommandR-plus"))
-TESTS = ["t", "permutation", "wilcoxon", "sign", "median", "bt-gap"]
+TESTS = ["t", "permutation", "wilcoxon", "sign", "median"]
 
 
 class Campaign:

@@ -143,8 +143,7 @@ META = {
 }  # fmt: skip
 RANK = {
     "by": "known names", "ties": "known name", "tolerance": "at least 0", "prior": "at least 0",
-    "orders": "count", "trueskill_beta": "above 0", "trueskill_tau": "at least 0",
-    "trueskill_draw": "level",
+    "orders": "count",
 }  # fmt: skip
 TEST = {"unit": "unit", "correction": "known name", "alpha": "level",
     "n_bootstrap": "ten or more", "rng": "rng", "intervals": "known name?",
@@ -183,10 +182,9 @@ CASES = [
     Case(sy.compare_scores, {"es": ES, "scores": ["m", "o"], "n_bootstrap": 10},
          {"es": "set", "scores": "known names", "tests": "known names?", "autorank": "known name",
           "slices": "names", "tolerance": RANK["tolerance"]} | TEST | {"by": "known names?"}),
-    Case(sy.bt, {}, {"ties": RANK["ties"], "prior": RANK["prior"], "scale": "known name"}),
+    Case(sy.bt, {}, {"ties": RANK["ties"], "prior": RANK["prior"]}),
     Case(sy.elo, {}, {"k": "above 0", "orders": "count?"}),
-    Case(sy.trueskill, {}, {"orders": "count?"} | {
-        name.removeprefix("trueskill_"): kind for name, kind in RANK.items() if "skill" in name}),
+    Case(sy.trueskill, {}, {"orders": "count?"}),
     Case(sy.compare_battles, {"log": LOG, "n_bootstrap": 10},
          {"log": "set", "columns": "where", "unit": "unit", "where": "where", "by": RANK["by"],
           "words": "names", "swapped": "known name?"}

@@ -15,7 +15,6 @@ from steelyard.cli.params import DetailsOptions, InputOptions, TextOptions
 from steelyard.comparison.options import (
     AUTORANK,
     TESTS,
-    TIE_MODELS,
     BattleOptions,
     CardOptions,
     CompareOptions,
@@ -28,8 +27,8 @@ from steelyard.core.text import listed
 from steelyard.formats import files
 
 if TYPE_CHECKING:
-    from steelyard.comparison.board import Repeats
     from steelyard.comparison.results import Comparison
+    from steelyard.comparison.suites import Repeats
     from steelyard.data.evalset import EvalSet
     from steelyard.formats.load import Inputs
     from steelyard.formats.reshape import RunRows
@@ -76,9 +75,8 @@ class _Request(Options):
     plots=f"{' '.join(PLOTS)}; with --pair: {' '.join(PAIR_PLOTS)}",
     headings={
         "What to compare": "score pair slices pass_k",
-        "Ranking": "by autorank ties tolerance prior orders k trueskill_beta trueskill_tau "
-        "trueskill_draw",
-        "Battles": "battles left right outcome words swapped scale",
+        "Ranking": "by autorank ties tolerance prior orders k",
+        "Battles": "battles left right outcome words swapped",
         "What is shown": "details pairwise plot",
     },
     shape=f"{SCORES}\n{BATTLES}",
@@ -145,7 +143,7 @@ def _repeats(
     runs: Sequence[RunRows], es: EvalSet | None, settings: dict[str, Any]
 ) -> Repeats | None:
     """Return what repeated runs say, by the first score; None where every item has one."""
-    from steelyard.comparison.board import repeats_of
+    from steelyard.comparison.suites import repeats_of
 
     names = () if es is None else _scores(es, settings)
     repeats = None
@@ -183,7 +181,7 @@ def _load(call: Call, texts: TextOptions) -> tuple[EvalSet | None, tuple[str, ..
 
 def _with_items(call: Call, es: EvalSet, held: Inputs) -> EvalSet:
     """Take the columns of a leaderboard for items; ask for other systems if a file is but one."""
-    from steelyard.comparison.board import tasks_as_items
+    from steelyard.comparison.suites import tasks_as_items
 
     if es.scores and not es.outputs and not any(t.has_segments for t in es.scores.values()):
         chosen, call.settings["score"] = call.settings["score"] or (), None  # tasks become items
@@ -234,7 +232,6 @@ def _of_scores(call: Call, es: EvalSet, pair: tuple[str, ...] | None) -> _Compar
         return _card(call, es, pair, names)
     if tests == ("all",):
         unfit = {"mcnemar"} if not all(is_binary(es[name].values) for name in names) else set()
-        unfit |= {"bt-gap"} if settings["ties"] in TIE_MODELS else set()
         tests = tuple(name for name in TESTS if name not in unfit)
     options = CompareOptions.of(settings | {"tests": tests})
     if options.by == (AUTORANK,):
@@ -242,7 +239,7 @@ def _of_scores(call: Call, es: EvalSet, pair: tuple[str, ...] | None) -> _Compar
         return _ranked(call, together, call.without(_NOT_OF_SEVERAL, "AutoRank"))
     if call.given("autorank"):
         raise UsageError("--autorank is a form of --by autorank")
-    for option in ("scale", *_OUTCOMES):
+    for option in _OUTCOMES:
         if call.given(option):
             raise UsageError(f"--{option} is of battles, not of scores")
     if len(names) > 1:

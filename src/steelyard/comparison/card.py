@@ -24,6 +24,7 @@ from steelyard.comparison.rankings import (
     is_binary,
     mean_warnings,
     means,
+    permutation,
     the_score,
 )
 from steelyard.comparison.results import (
@@ -38,7 +39,6 @@ from steelyard.comparison.results import (
     spoken,
 )
 from steelyard.comparison.suites import TASK, Part, Suite, by_part, item_noun, part_of, suites_of
-from steelyard.comparison.tests import permutation
 from steelyard.core.decision import Decision, shown_interval
 from steelyard.core.display import (
     RankingRow,
@@ -71,7 +71,6 @@ from steelyard.stats.arrays import Counts, Floats, beyond_rounding
 from steelyard.stats.paired import tests as paired
 from steelyard.stats.paired.corrections import adjust_pairs
 from steelyard.stats.paired.power import MOST, permutation_needed
-from steelyard.stats.paired.tests import error_note
 from steelyard.stats.permutation.pvalues import block_sums
 from steelyard.stats.resampling import bootstrap
 
@@ -430,7 +429,7 @@ def decide(
         for column, suite in suites_of(es, two.name, pair, options.slices, **settings).items()
     }
     wins, losses = int((gap > 0).sum()), int((gap < 0).sum())
-    warnings = [*two.warnings, *error_note(error)]
+    warnings = [*two.warnings, *paired.error_note(error)]
     warnings += [text for suite in suites.values() for text in suite.warnings()]
     if whole.p < options.alpha and (wins - losses) * lead < 0:
         warnings.append("the mean and the number of wins point in different directions")
@@ -597,10 +596,8 @@ def _worth(
 def reference_worth(score: str, scores: Floats, *, corpus: bool) -> AgreementCurve | None:
     """Return what differences of a well-known metric are worth, None where that is unknown.
 
-    ``scores`` are those of the systems at hand, which show the scale: up to 1, or up to 100.
-    ``corpus`` says whether they are of a whole test set, as those of BLEU, chrF and TER must be.
-    The reference (``worth.toml``, made by ``tools/make_worth.py``) was measured on public
-    judgements.
+    ``scores`` show the scale: up to 1, or up to 100; ``corpus``: they are of a whole test set, as
+    those of BLEU, chrF and TER must be. ``tools/make_worth.py`` made the reference.
     """
     bare = _SEES.sub("", score).casefold()
     present = scores[~np.isnan(scores)]

@@ -9,7 +9,6 @@ from typing import Any
 
 import numpy as np
 
-from steelyard.comparison.board import board_of
 from steelyard.comparison.options import (
     LOG_RANKINGS,
     BattleOptions,
@@ -21,7 +20,9 @@ from steelyard.comparison.rankings import (
     RATINGS,
     bt_ranked,
     bt_replicates,
+    corrected,
     rate_log,
+    tiers_by,
     with_intervals,
 )
 from steelyard.comparison.results import (
@@ -32,7 +33,7 @@ from steelyard.comparison.results import (
     Ranked,
     Tiers,
 )
-from steelyard.comparison.tests import corrected, tiers_by
+from steelyard.comparison.suites import board_of
 from steelyard.core import provenance
 from steelyard.core.errors import UsageError
 from steelyard.core.options import check_instance
@@ -79,8 +80,6 @@ _FEWEST_ORDERS = 4  # of the longest log
 _MOST_PLAYED = 50_000  # battles up to which ratings that depend on the order get intervals
 _CELLS = 8_000_000  # entries of resampled tables held at a time
 _DRAWN = 20_000_000  # and of the units drawn for them
-CENTRE, TENFOLD = 1000.0, 400.0  # of ratings on the scale of Elo
-_MANY = f"more than {MOST_SHOWN} systems: matrices of pairs are left out"
 
 Log = Path | str | Sequence[Path | str] | BattleLog  # or a frame, which has no common type
 
@@ -110,7 +109,7 @@ def compare_battles(  # noqa: PLR0913 - every option has a default
         holds battles; a folder of these, or several of them; a frame; or a log in memory.
     by
         Rankings: ``mean`` (the share of battles won, ties as half), ``bt``, ``elo``, ``trueskill``,
-        or with options: ``sy.bt(ties="davidson", scale="elo")``, ``sy.elo(k=20)``.
+        or with options: ``sy.bt(ties="davidson")``, ``sy.elo(k=20)``.
     columns
         Columns of ``left``, ``right`` and ``outcome``, where they have no usual names:
         ``{"outcome": "verdict"}``.
@@ -166,7 +165,7 @@ def compare_log(log: Log, options: BattleOptions, rng: Rng) -> Comparison:
     options = replace(options, orders=n_orders(options.orders, battles.n_battles))
     unit = _log_unit(battles, options.unit, inputs)
     asked = options.n_bootstrap if options.intervals else 0
-    sample = LogSample(battles, unit.name, asked if unit.n > 1 else 0)
+    sample = LogSample(battles, unit, asked if unit.n > 1 else 0)
     drawn = rank_log(sample, options, generator(rng))
     tests, tiers = ({}, {}) if n == 1 else _test(sample, drawn, options)
     sizes = sample.sizes()
@@ -175,8 +174,6 @@ def compare_log(log: Log, options: BattleOptions, rng: Rng) -> Comparison:
     if tests and n <= MOST_SHOWN:
         share = win_share(battles.pairs.tables())
         rankings = {by: r if r.average else replace(r, alone=share) for by, r in rankings.items()}
-    if options.scale == "elo" and "bt" in rankings:
-        rankings["bt"] = on_elo_scale(rankings["bt"])
     warnings = [*battles.notes, *_unit_warnings(unit, shared, options)]
     warnings += [text for ranked in drawn.values() for text in ranked.warnings]
     warnings += [text for tier in tiers.values() for text in tier.warnings]
@@ -195,7 +192,7 @@ def compare_log(log: Log, options: BattleOptions, rng: Rng) -> Comparison:
         size=size,
         over=f"over {over}" + ("" if unit.name == BATTLE else f" of {unit.counted()}"),
         facts={"n_segments": shared, "n_battles": battles.n_battles},
-        notes=() if n <= MOST_SHOWN else (_MANY,),
+        notes=(f"more than {MOST_SHOWN} systems: no matrices of pairs",) * (n > MOST_SHOWN),
         warnings=tuple(dict.fromkeys(warnings)),
         provenance=Provenance.of("compare", settings, inputs, rng, options),
         alpha=options.alpha,
@@ -215,12 +212,12 @@ def _test(
     ahead = PairWins(pairs.i, pairs.j, first, second, none, pairs.n).tables().wins
     p_values = {"sign": sign_test_counts(ahead, pairs.tables().met > 0)}
     leads = {"sign": ahead - ahead.T}
-    freedom, shrunk, sizes = float(sample.n_units - 1), 1.0, sample.sizes()
+    freedom, shrunk, sizes = float(sample.unit.n - 1), 1.0, sample.sizes()
     if sizes is not None:
         freedom, shrunk = shrinkage(sizes)
     elif log.n_units is None:
         freedom = np.inf
-    for by, ranked in rankings.items() if sample.n_units >= FEWEST else ():
+    for by, ranked in rankings.items() if sample.unit.n >= FEWEST else ():
         if ranked.replicates is not None:
             scores, replicates = ranked.scores, ranked.replicates
             if ranked.strengths is not None:  # strengths are ratios
@@ -229,7 +226,7 @@ def _test(
             p = gap_test(scores, replicates, freedom=freedom, shrunk=shrunk)
             p_values[f"{by}-gap"] = p
             leads[f"{by}-gap"] = scores[:, None] - scores
-    tests = {name: corrected(p, options, unit=sample.unit) for name, p in p_values.items()}
+    tests = {name: corrected(p, options, unit=sample.unit.name) for name, p in p_values.items()}
     tiers = {}
     for by, ranked in rankings.items():
         name = f"{by}-gap" if f"{by}-gap" in tests else "sign"
@@ -259,21 +256,19 @@ def rank_log(
     draw, *streams = rng.spawn(1 + len(LOG_RANKINGS))
     rankings: dict[str, Ranked] = {}
     if "mean" in options.by:
-        rankings["mean"] = _share(log.pairs)
+        rankings["mean"] = _share(log.pairs.tables())
     fit = None
     if "bt" in options.by:
         fit = bradley_terry_pairs(log.pairs, ties_as=options.ties, prior=options.prior)
         rankings["bt"] = bt_ranked(fit, log.systems)
-    shares: list[Floats] = []
-    strengths: list[Floats] = []
+    replicates: dict[str, list[Floats]] = {by: [] for by in rankings}
     for drawn in sample.tables(draw) if rankings else ():
-        won = drawn.wins.sum(axis=-1) + drawn.ties.sum(axis=-1) / 2
-        met = (drawn.wins + np.swapaxes(drawn.wins, -1, -2) + drawn.ties).sum(axis=-1)
-        shares.append(ratio(won, met))
+        if "mean" in rankings:
+            replicates["mean"].append(_shares(drawn))
         if fit is not None:
-            strengths.append(bt_replicates([drawn], fit, options))
-    for by, parts in (("mean", shares), ("bt", strengths)):
-        if parts and by in rankings:
+            replicates["bt"].append(bt_replicates([drawn], fit, options))
+    for by, parts in replicates.items():
+        if parts:
             rankings[by] = replace(rankings[by], replicates=np.concatenate(parts))
     few = log.n_battles <= _MOST_PLAYED
     for name, stream in zip(LOG_RANKINGS, streams, strict=True):
@@ -293,16 +288,17 @@ def rank_log(
     return {name: rankings[name] for name in options.by}
 
 
-def _share(pairs: PairWins) -> Ranked:
-    n, half = pairs.n, pairs.ties / 2
-    won = np.bincount(pairs.i, pairs.wins_i + half, n)
-    won += np.bincount(pairs.j, pairs.wins_j + half, n)
-    met = np.bincount(pairs.i, pairs.met, n) + np.bincount(pairs.j, pairs.met, n)
-    scores = ratio(won, met)
-    share = win_share(pairs.tables())
+def _share(counts: WinCounts) -> Ranked:
+    scores, share = _shares(counts), win_share(counts)
     pairwise = share - share.T
     np.fill_diagonal(pairwise, 0.0)
     return Ranked(scores, ranks(scores), pairwise, average=True)
+
+
+def _shares(counts: WinCounts) -> Floats:
+    won = counts.wins.sum(axis=-1) + counts.ties.sum(axis=-1) / 2
+    met = (counts.wins + np.swapaxes(counts.wins, -1, -2) + counts.ties).sum(axis=-1)
+    return ratio(won, met)
 
 
 # -- the log
@@ -313,13 +309,8 @@ class LogSample:
     """A log, its units, and how often these shall be resampled for intervals (0: not at all)."""
 
     log: CountedLog
-    unit: str = BATTLE
-    n_resamples: int = 0
-
-    @property
-    def n_units(self) -> int:
-        """The number of units: prompts, or battles where each is one."""
-        return self.log.n_battles if self.log.n_units is None else self.log.n_units
+    unit: UnitEffect
+    n_resamples: int
 
     def sizes(self) -> Floats | None:
         """Count the battles of units; None where these are battles, or single ones."""
@@ -440,27 +431,3 @@ def _unit_warnings(unit: UnitEffect, shared: int | None, options: BattleOptions)
         few = f"{too_few(unit.n, unit.name)} for anything but exact tests"
         few += ", and intervals are rough" if options.intervals and unit.n > 1 else ""
         yield few + least_p(unit.n)
-
-
-def on_elo_scale(ranked: Ranked) -> Ranked:
-    """Return a ranking by strengths in ratings: 1000 + 400 log10(s / geometric mean).
-
-    Quantiles stay where they are under a change of unit, so ends of intervals are those of the
-    strengths. A strength of 0, as in resamples without a win, has no rating.
-    """
-
-    def log10(values: Floats) -> Floats:
-        return np.log10(values, where=values > 0, out=np.full(values.shape, np.nan))
-
-    centre = np.nanmean(log10(ranked.scores)) if (ranked.scores > 0).any() else np.nan
-
-    def rating(strengths: Floats) -> Floats:
-        return CENTRE + TENFOLD * (log10(strengths) - centre)
-
-    ranked = replace(ranked, scores=rating(ranked.scores))
-    if ranked.ci is not None:
-        ranked = replace(ranked, ci=rating(ranked.ci))
-    if ranked.pairwise_ci is not None:  # a chance is another form of the gap between two ratings
-        odds = log10(ranked.pairwise_ci) - log10(1 - ranked.pairwise_ci)
-        ranked = replace(ranked, gap_ci=TENFOLD * odds)
-    return ranked

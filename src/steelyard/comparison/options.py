@@ -18,7 +18,6 @@ from steelyard.core.options import (
     Options,
     as_tuple,
     bootstraps,
-    check_choice,
     choice,
     fraction,
     names,
@@ -28,25 +27,18 @@ from steelyard.core.options import (
     whole,
 )
 
-AutoRankForm = Literal["wmt25", "wmt24"]
 Correction = Literal["holm", "benjamini-hochberg", "bonferroni", "none"]
-RankingName = Literal["mean", "median", "bt", "elo", "trueskill", "sentence-mean", "autorank"]
-Scale = Literal["strength", "elo"]
-TestName = Literal[
-    "t", "permutation", "bootstrap", "mood", "median", "sign", "wilcoxon", "mcnemar", "bt-gap"
-]
+TestName = Literal["t", "permutation", "bootstrap", "mood", "median", "sign", "wilcoxon", "mcnemar"]
 Ties = Literal["half", "drop", "davidson", "rao-kupper", "second"]
 
 AUTORANK = "autorank"  #: a ranking by several scores together
 #: Rankings of scores; what is random is drawn in this order.
-RANKINGS: tuple[str, ...] = get_args(RankingName)[:-1]
+RANKINGS = ("mean", "median", "bt", "elo", "trueskill")
 #: Rankings of a log of battles, likewise.
 LOG_RANKINGS = ("mean", "bt", "elo", "trueskill")
 TESTS: tuple[str, ...] = get_args(TestName)
 TIES: tuple[str, ...] = get_args(Ties)
-TIE_MODELS = ("davidson", "rao-kupper")
-AUTORANK_FORMS: tuple[str, ...] = get_args(AutoRankForm)
-_LARGEST = 1e6  # of a parameter, far above where ratings mean anything
+_LARGEST = 1e6  # K of Elo, far above where ratings mean anything
 #: Other names of rankings and tests, which errors answer (as core.errors.plain_word gives them).
 OTHER_RANKINGS = {
     "average": "mean", "win-rate": "mean", "bradley-terry": "bt", "btl": "bt", "arena": "bt",
@@ -56,7 +48,7 @@ OTHER_RANKINGS = {
 OTHER_TESTS = {
     "t-test": "t", "ttest": "t", "paired-t": "t", "randomization": "permutation",
     "paired-ar": "permutation", "paired-bs": "bootstrap", "binomial": "sign",
-    "signed-rank": "wilcoxon", "wald": "bt-gap",
+    "signed-rank": "wilcoxon",
 }  # fmt: skip
 _OTHER_NAMES = {"ranking": OTHER_RANKINGS, "test": OTHER_TESTS, "power of test": OTHER_TESTS}
 
@@ -76,7 +68,7 @@ class Ranking:
     settings: Mapping[str, str | float | None] = field(default_factory=dict)
 
 
-def bt(*, ties: Ties = "half", prior: float = 0.0, scale: Scale = "strength") -> Ranking:
+def bt(*, ties: Ties = "half", prior: float = 0.0) -> Ranking:
     """Rank by Bradley-Terry strength: ``by=sy.bt(ties="davidson")``.
 
     Parameters
@@ -85,16 +77,13 @@ def bt(*, ties: Ties = "half", prior: float = 0.0, scale: Scale = "strength") ->
         Half a win, dropped, a tie model (``davidson``, ``rao-kupper``), or a win of the second.
     prior
         Wins and losses against an imaginary opponent.
-    scale
-        In :func:`steelyard.compare_battles`: strengths that add up to 1, or ratings (``elo``).
 
     Returns
     -------
     Ranking
         An element of ``by=``.
     """
-    check_choice(get_args(Scale), scale=scale)
-    return _checked("bt", ties=ties, prior=prior, scale=None if scale == "strength" else scale)
+    return _checked("bt", ties=ties, prior=prior)
 
 
 def elo(*, k: float = 20.0, orders: int | None = None) -> Ranking:
@@ -116,15 +105,11 @@ def elo(*, k: float = 20.0, orders: int | None = None) -> Ranking:
     return _checked("elo", k=k, orders=orders)
 
 
-def trueskill(
-    *, beta: float = 25 / 6, tau: float = 25 / 300, draw: float = 0.1, orders: int | None = None
-) -> Ranking:
+def trueskill(*, orders: int | None = None) -> Ranking:
     """Rank by TrueSkill, whose skills start at 25 with a deviation of 25/3.
 
     Parameters
     ----------
-    beta, tau, draw
-        Deviation of a performance, drift of a skill before each battle, chance that equals tie.
     orders
         As in :func:`elo`.
 
@@ -133,15 +118,12 @@ def trueskill(
     Ranking
         An element of ``by=``.
     """
-    return _checked(
-        "trueskill", trueskill_beta=beta, trueskill_tau=tau, trueskill_draw=draw, orders=orders
-    )
+    return _checked("trueskill", orders=orders)
 
 
 def _checked(name: str, **settings: Any) -> Ranking:
-    # What is usual differs between scores and logs.
-    usual = ("orders", "scale")
-    asked = {name: x for name, x in settings.items() if name not in usual or x is not None}
+    # The usual number of orders differs between scores and logs.
+    asked = {name: x for name, x in settings.items() if name != "orders" or x is not None}
     BattleOptions(**asked)
     return Ranking(name, asked)
 
@@ -151,11 +133,7 @@ By = str | Ranking | Sequence[str | Ranking]
 
 @dataclass(frozen=True, kw_only=True)
 class RankOptions(Options):
-    """What the definitions of rankings leave open.
-
-    ``orders`` is the number of random orders of segments for Elo and TrueSkill, 0 for the order of
-    the file; ``ties`` and ``prior`` concern Bradley-Terry.
-    """
+    """What the definitions of rankings leave open."""
 
     ties: str = choice("half", TIES, "What ties are to Bradley-Terry.")
     tolerance: float = number(0.0, "Differences of at most this are ties.", least=0)
@@ -172,18 +150,6 @@ class RankOptions(Options):
         20.0, "K of Elo.", least=0, most=_LARGEST, strict=True, flag="--elo-k", metavar="K"
     )
 
-    trueskill_beta: float = number(
-        25 / 6, "TrueSkill: deviation of a performance.",
-        least=0, most=_LARGEST, strict=True, metavar="X",
-    )  # fmt: skip
-    trueskill_tau: float = number(
-        25 / 300, "TrueSkill: drift of a skill before each battle.",
-        least=0, most=_LARGEST, metavar="X",
-    )  # fmt: skip
-    trueskill_draw: float = number(
-        0.1, "TrueSkill: chance that equals tie.", least=0, most=1 - 1e-9, strict=True, metavar="X"
-    )
-
     def _take_rankings(self, by: object) -> tuple[str, ...]:
         """Return the names of some rankings, and take over the options that they bring."""
         settings: dict[str, Any] = {}
@@ -194,8 +160,6 @@ class RankOptions(Options):
             for name, value in named.settings.items():
                 if settings.setdefault(name, value) != value:
                     raise UsageError(f"by: {name} is {settings[name]} and {value}: expected one")
-                if not hasattr(self, name):
-                    raise UsageError(f"by: {name} is an option of battles, not of scores")
                 object.__setattr__(self, name, value)
         return tuple(dict.fromkeys(chosen))
 
@@ -205,8 +169,8 @@ RANKED = frozenset(RankOptions.declared()) - {"tolerance"}
 
 
 @dataclass(frozen=True, kw_only=True)
-class PairOptions(Options):
-    """How pairs are tested, and what is independent: whole units are tested and resampled."""
+class PairOptions(RankOptions):
+    """Rankings, how pairs are tested, and what is independent: units are tested and resampled."""
 
     correction: str = choice(
         "holm", get_args(Correction), "Correct p-values for the number of pairs."
@@ -218,9 +182,6 @@ class PairOptions(Options):
     )
     n_bootstrap: int = bootstraps()
 
-
-@dataclass(frozen=True, kw_only=True)
-class _Both(RankOptions, PairOptions):
     def settings(
         self, by: Sequence[str], tests: Sequence[str], unit: str, order: str | None
     ) -> dict[str, Any]:
@@ -237,20 +198,20 @@ class _Both(RankOptions, PairOptions):
 
 
 @dataclass(frozen=True, kw_only=True)
-class CompareOptions(_Both):
+class CompareOptions(PairOptions):
     """What :func:`steelyard.compare` is asked; a single ranking or test may be a plain name."""
 
     by: tuple[str, ...] | None = names(
         None,
-        "Rankings: mean median bt elo trueskill, and, of corpus metrics, sentence-mean; by default "
-        "mean,median,bt (mean,bt of scores that are 0 or 1). autorank is one by several scores.",
+        "Rankings: mean median bt elo trueskill; by default mean,median,bt (mean,bt of scores that "
+        "are 0 or 1). autorank is one by several scores.",
         choices=(*RANKINGS, AUTORANK),
     )
-    autorank: str = choice("wmt25", AUTORANK_FORMS, "Form of AutoRank.")
+    autorank: str = choice("wmt25", ("wmt25", "wmt24"), "Form of AutoRank.")
     tests: tuple[str, ...] | None = names(
         None,
-        "Tests of all pairs: t permutation bootstrap mood median sign wilcoxon mcnemar bt-gap, or "
-        "all; by default those that fit the rankings (none of more than 300 systems).",
+        "Tests of all pairs: t permutation bootstrap mood median sign wilcoxon mcnemar, or all; by "
+        "default those that fit the rankings (none of more than 300 systems).",
         choices=(*TESTS, "all"),
     )
 
@@ -275,12 +236,8 @@ class CompareOptions(_Both):
 
 
 @dataclass(frozen=True, kw_only=True)
-class BattleOptions(_Both):
-    """What :func:`steelyard.compare_battles` is asked; None is the usual number of orders.
-
-    Some options name columns of a log, rows to keep, columns to skip, and the format. The unit is
-    what battles share: a prompt or a segment as far as the log names it, ``battle``, or a column.
-    """
+class BattleOptions(PairOptions):
+    """What :func:`steelyard.compare_battles` is asked; None is the usual number of orders."""
 
     left: str | None = text(None, "Column of the first system in a log.", metavar="COL")
     right: str | None = text(None, "Column of the second system in a log.", metavar="COL")
@@ -298,12 +255,6 @@ class BattleOptions(_Both):
     format: str | None = text(None)
     by: tuple[str, ...] = names(("bt", "mean"))
     orders: int | None = whole(None, least=0)
-    scale: str = choice(
-        "strength",
-        get_args(Scale),
-        "What bt shows of a log: strengths that add up to 1, or the same as ratings (elo: 1000 on "
-        "average, 400 more is ten times the strength).",
-    )
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "by", self._take_rankings(self.by))

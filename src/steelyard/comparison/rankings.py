@@ -1,13 +1,13 @@
-"""What is compared, and the ways to rank it: mean, median, Bradley-Terry, Elo, TrueSkill.
+"""What is compared; rankings by mean, median, Bradley-Terry, Elo, TrueSkill; tests, and tiers.
 
 Each ranking gives a score per system, the same for every resample of the segments, and what it says
 of each pair: a difference for mean and median, the probability of winning for the other three. The
-mean of a corpus score, such as BLEU, is its score of all segments together; the mean of its
-sentence scores has a name of its own, ``sentence-mean``.
+mean of a corpus score, such as BLEU, is its score of all segments together.
 """
 
 from __future__ import annotations
 
+import copy
 import re
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
@@ -17,8 +17,16 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from steelyard.comparison.options import CompareOptions, RankOptions
-from steelyard.comparison.results import LEVEL, MOST_SHOWN, Ranked
+from steelyard.comparison.options import CompareOptions, PairOptions, RankOptions
+from steelyard.comparison.results import (
+    CORPUS,
+    LEVEL,
+    MOST_SHOWN,
+    SENTENCES,
+    PairTest,
+    Ranked,
+    Tiers,
+)
 from steelyard.core.errors import UsageError
 from steelyard.core.options import check_text
 from steelyard.core.text import plural
@@ -26,13 +34,23 @@ from steelyard.core.warnings import TypedWarning, code_of
 from steelyard.data.evalset import EvalSet, ScoreTable
 from steelyard.data.overview import direction_warnings
 from steelyard.data.selection import need_moments
-from steelyard.data.units import SEGMENT, Units, units_of
+from steelyard.data.units import FEWEST, SEGMENT, Units, counted, units_of
+from steelyard.stats import clusters
 from steelyard.stats.arrays import Counts, Floats, ratio, row_means, same_digits
-from steelyard.stats.permutation.corpus import CorpusStatistics, bootstrap_scores, pseudo_values
-from steelyard.stats.permutation.pvalues import pair_index
+from steelyard.stats.paired import tests as paired
+from steelyard.stats.paired.corrections import adjust_pairs
+from steelyard.stats.paired.unpaired import cluster_means_test, share_few
+from steelyard.stats.permutation.corpus import (
+    CorpusStatistics,
+    bootstrap_scores,
+    corpus_test,
+    pseudo_values,
+)
+from steelyard.stats.permutation.pvalues import pair_index, sided
 from steelyard.stats.ranks import FITTED, ranks, rounding
 from steelyard.stats.resampling import bootstrap
 from steelyard.stats.resampling.bootstrap import bootstrap_means, bootstrap_medians, row_medians
+from steelyard.stats.resampling.cluster_df import unit_sizes, widened_p
 from steelyard.stats.strength.bradleyterry import (
     Strengths,
     bradley_terry,
@@ -305,10 +323,6 @@ def _mean(sample: Sample, _options: RankOptions, _rng: Rng) -> Ranked:
     )
 
 
-def _sentence_mean(sample: Sample, options: RankOptions, rng: Rng) -> Ranked:
-    return _mean(replace(sample, statistics=None), options, rng)
-
-
 def _median(sample: Sample, _options: RankOptions, _rng: Rng) -> Ranked:
     scores, counts = row_medians(sample.scores), sample.counts
     replicates = None if counts is None else bootstrap_medians(sample.scores, counts)
@@ -382,11 +396,7 @@ def connection_warnings(fit: Strengths, names: tuple[str, ...]) -> tuple[str, ..
 
 RATINGS: Mapping[str, Callable[[RankOptions], SequentialRating]] = {
     "elo": lambda options: EloOptions(k=options.k),
-    "trueskill": lambda options: TrueSkillOptions(
-        beta=options.trueskill_beta,
-        tau=options.trueskill_tau,
-        draw_probability=options.trueskill_draw,
-    ),
+    "trueskill": lambda _options: TrueSkillOptions(),
 }
 
 
@@ -399,14 +409,13 @@ def rate_scores(name: str, sample: Sample, options: RankOptions, rng: Rng) -> Ra
     def play(order: Orders, stream: Rng) -> Ratings:
         return scores_in_orders(rules, scores, order, stream, tolerance=tolerance)
 
-    in_time = None
-    if not options.orders:
-        in_time = battles_in_time(rules, score_battles(scores, tolerance=tolerance))
     n_resamples = 0 if sample.counts is None else len(sample.counts)
     blocks = None if sample.blocks is None else sample.blocks[scored]
     items = (scores.shape[1], options.orders or 1)
-    drawn = _in_orders(items, play, rng, n_resamples, blocks)
-    return _rated(rules, in_time or drawn[0], drawn[1])
+    ratings, replicates = _in_orders(items, play, rng, n_resamples, blocks)
+    if not options.orders:
+        ratings = battles_in_time(rules, score_battles(scores, tolerance=tolerance))
+    return _rated(rules, ratings, replicates)
 
 
 def rate_log(
@@ -501,41 +510,18 @@ def _in_orders(
 # -- the registry
 
 
-@dataclass(frozen=True, slots=True)
-class Aggregation:
-    """A way to rank, and the test that asks what it answers.
-
-    Of scores that are 0 or 1, of corpus scores, and by unit, that may be another test.
-    """
-
-    rank: Callable[[Sample, RankOptions, Rng], Ranked]
-    test: str
-    test_of_binary: str | None = None
-    beside: str | None = None  # a test that is shown, too, and decides nothing
-    test_by_unit: str | None = None
-    average: Callable[[Sample], Floats] | None = None  # scores on the score's scale, if they are
-
-    def fitting(self, data: Sample) -> str:
-        """Name the test that fits the ranking of some scores."""
-        if self.test_by_unit and data.blocks is not None:
-            return self.test_by_unit
-        return self.test_of_binary if self.test_of_binary and data.binary else self.test
-
-
 #: The rankings by name; what is random is drawn in their order.
-AGGREGATIONS = {
-    "mean": Aggregation(
-        _mean, "permutation", "mcnemar", beside="t", average=lambda data: means(data)[0]
-    ),
-    "median": Aggregation(
-        _median, "mood", test_by_unit="median", average=lambda data: row_medians(data.scores)
-    ),
-    "bt": Aggregation(_bt, "sign"),
-    "elo": Aggregation(partial(rate_scores, "elo"), "sign"),
-    "trueskill": Aggregation(partial(rate_scores, "trueskill"), "sign"),
-    "sentence-mean": Aggregation(
-        _sentence_mean, "t", "mcnemar", beside="t", average=lambda data: row_means(data.scores)
-    ),
+AGGREGATIONS: Mapping[str, Callable[[Sample, RankOptions, Rng], Ranked]] = {
+    "mean": _mean,
+    "median": _median,
+    "bt": _bt,
+    "elo": partial(rate_scores, "elo"),
+    "trueskill": partial(rate_scores, "trueskill"),
+}
+#: What ranks by numbers of the score's own scale.
+AVERAGES: Mapping[str, Callable[[Sample], Floats]] = {
+    "mean": lambda data: means(data)[0],
+    "median": lambda data: row_medians(data.scores),
 }
 
 
@@ -601,3 +587,264 @@ def _pair_intervals(
     return np.stack(
         [_interval(against(replicates, i), np.maximum(level[i], level)) for i in rows], axis=1
     )
+
+
+# -- tests of all pairs: which fits a ranking, what it tests, and the tiers that follow
+
+
+@dataclass(frozen=True, slots=True)
+class Question:
+    """What tests are made of: scores with their resamples, options and chance."""
+
+    data: Sample
+    options: CompareOptions
+    rng: np.random.Generator
+
+
+def permutation(data: Sample, rng: np.random.Generator) -> paired.PairPValues:
+    """Test all pairs by permuting units between systems, also of a corpus score."""
+    if data.statistics is None:
+        return paired.permutation_test(data.scores, data.blocks)
+    return paired.PairPValues(corpus_test(data.statistics, blocks=data.blocks, rng=rng))
+
+
+def _bootstrap(question: Question) -> paired.PairPValues:
+    scores, drawn = means(question.data)
+    assert drawn is not None
+    blocks = question.data.blocks
+    sizes = np.ones(question.data.units.n) if blocks is None else unit_sizes(blocks)
+    p = paired.bootstrap_test(scores, drawn, alternative="two-sided")
+    return paired.PairPValues(widened_p(p, sizes, two_sided=True))
+
+
+def _sign(question: Question) -> paired.PairPValues:
+    data, tolerance = question.data, question.options.tolerance
+    if data.blocks is not None:
+        return paired.sign_test(data.scores, data.blocks, tolerance=tolerance)
+    counts = data.wins(tolerance)  # which rankings have counted
+    return paired.PairPValues(paired.sign_test_counts(counts.wins, counts.met > 0))
+
+
+def _sums(data: Sample) -> Floats:
+    return np.array([np.nansum(row - data.scores, axis=1) for row in data.scores])
+
+
+def _medians(data: Sample) -> Floats:
+    middle = row_medians(data.scores)
+    return np.asarray(middle[:, None] - middle)
+
+
+def _wins(data: Sample) -> Floats:
+    wins = data.wins(0.0).wins
+    return np.asarray(wins - wins.T)
+
+
+def proportion_interval(gap: Floats, blocks: Counts | None) -> paired.Ends:
+    """Interval of mean differences of scores that are 0 or 1, which fits McNemar's test."""
+    if blocks is not None:
+        return paired.flip_interval(gap, blocks)
+    wins, losses, n = (cells.sum(axis=1) * 1.0 for cells in (gap > 0, gap < 0, ~np.isnan(gap)))
+    return paired.proportions_interval(wins, losses, n)
+
+
+@dataclass(frozen=True, slots=True)
+class PairwiseTest:
+    """A test of all pairs: p-values with their numerical error, and who leads.
+
+    ``of_corpus`` tests are of a corpus score itself, not of its sentence scores; ``exact`` ones
+    hold for few units, too. ``interval`` is that of mean differences that inverts it, None where it
+    is no test of means.
+    """
+
+    p: Callable[[Question], paired.PairPValues]
+    lead: Callable[[Sample], Floats] = _sums
+    of_corpus: bool = False
+    exact: bool = True
+    interval: Callable[[Floats, Counts | None], paired.Ends] | None = None
+
+    def of(self, data: Sample) -> str | None:
+        """Say what is tested, where a corpus score is compared."""
+        if data.statistics is None:
+            return None
+        return CORPUS if self.of_corpus else SENTENCES
+
+    def ahead(self, data: Sample) -> Floats:
+        """Who is ahead of whom in the eyes of the test: the sign of what it tests, for pairs."""
+        if self.of_corpus and data.statistics is not None:
+            return np.sign(corpus_leads(data.statistics))
+        return np.sign(self.lead(data))
+
+
+TESTS = {
+    "t": PairwiseTest(
+        lambda q: paired.t_test(q.data.scores, q.data.blocks),
+        exact=False,
+        interval=paired.t_interval,
+    ),
+    "permutation": PairwiseTest(
+        lambda q: permutation(q.data, q.rng), of_corpus=True, interval=paired.flip_interval
+    ),
+    "bootstrap": PairwiseTest(_bootstrap, of_corpus=True, exact=False, interval=paired.t_interval),
+    "mood": PairwiseTest(lambda q: paired.mood_test(q.data.scores), _medians),
+    "median": PairwiseTest(lambda q: paired.median_test(q.data.scores, q.data.blocks), _medians),
+    "sign": PairwiseTest(_sign, _wins),
+    "wilcoxon": PairwiseTest(lambda q: paired.wilcoxon_test(q.data.scores, q.data.blocks), _wins),
+    "mcnemar": PairwiseTest(
+        lambda q: paired.mcnemar_test(q.data.scores, q.data.blocks), interval=proportion_interval
+    ),
+}
+
+
+def fitting_tests(names: Sequence[str], data: Sample) -> tuple[str, ...]:
+    """Name the tests that fit some rankings; none where there are too many pairs."""
+    if len(data.systems) > MOST_SHOWN:
+        return ()
+    chosen = []
+    for by in names:
+        chosen.append(fitting(by, data))
+        # Few answers of 0 or 1 have McNemar's test alone, and a corpus score has one test.
+        enough = not data.units.few and (not data.binary or data.units.n >= paired.FEW_UNITS)
+        if by == "mean" and data.statistics is None and enough:
+            chosen.append("t")  # which is shown, too, and decides nothing
+    return tuple(dict.fromkeys(chosen))
+
+
+def fitting(by: str, data: Sample) -> str:
+    """Name the test that asks what a ranking answers."""
+    if by == "mean":
+        return "mcnemar" if data.binary else "permutation"
+    if by == "median":
+        return "mood" if data.blocks is None else "median"
+    return "sign"
+
+
+def refuse_unfit(name: str, question: Question) -> None:
+    """Refuse a test that the data, or the other options, have no answer for."""
+    if name == "mcnemar" and not question.data.binary:
+        score = question.data.name
+        raise UsageError(f"mcnemar's test is of scores that are 0 or 1, which '{score}' is not")
+    if question.data.units.few and not TESTS[name].exact:
+        exact = ", ".join(test for test, other in TESTS.items() if other.exact)
+        few = question.data.units.too_few()
+        raise UsageError(f"{name}: {few} for it; exact tests are {exact}")
+    if name == "bootstrap" and question.data.counts is None:
+        raise UsageError("the bootstrap test needs resamples: choose intervals=...")
+
+
+def pair_test(name: str, question: Question) -> PairTest:
+    """Test all pairs; where a corpus score is compared, some tests are of sentence scores.
+
+    The t-test of pairs that share few segments is of the means of all their outputs. Pairs with too
+    few units for a test that is not exact have no p-value, and fewer than six units decide nothing:
+    five reach 1/16 by the signs of all, and no assumption about the shape of so few differences may
+    claim more.
+    """
+    test, data, warnings = TESTS[name], question.data, list[str]()
+    units, unit = data.units, data.units.name
+    p, error = test.p(question)
+    n_units, present = np.full(p.shape, units.n), ~np.isnan(data.scores)
+    if not present.all():
+        n_units = paired.shared_units(present, data.blocks)
+        apart = np.zeros(p.shape, dtype=bool)
+        if name in ("t", "permutation") and data.statistics is None:
+            means = cluster_means_test(data.scores, data.blocks)
+            apart = share_few(data.scores) & (means.freedom >= FEWEST - 1)
+            p = np.where(apart, sided(means.p, "two-sided"), p)
+            n_units = np.where(apart, np.maximum(n_units, means.freedom + 1), n_units)
+        few = (n_units < FEWEST) & ~np.isnan(p)
+        if few.any() and data.blocks is not None and not test.exact:
+            count = int(np.triu(few, 1).sum())
+            pairs = f"{plural(count, 'pair')} {'shares' if count == 1 else 'share'} fewer than"
+            many = counted(FEWEST, unit)
+            warnings.append(f"{name}: {pairs} {many}, too few for it: no p-value")
+            p = np.where(few, np.nan, p)
+        if apart.any():
+            pairs = f"{plural(int(apart.sum()) // 2, 'pair')} with fewer than 80% of outputs on"
+            warnings.append(f"{pairs} common segments: a cluster test of all outputs is used")
+    if units.codes is not None and name == "mood":
+        warnings.append(f"{name} takes segments to be independent; median is the test by {unit}")
+        unit = SEGMENT
+    result = corrected(p, question.options, of=test.of(data), error=error, unit=unit)
+    adjusted = paired.few_units_p(result.p_adjusted, n_units, two_sided=True)
+    return replace(result, warnings=tuple(warnings), p_adjusted=adjusted)
+
+
+def mean_gap_intervals(tests: Sequence[str], question: Question) -> Floats | None:
+    """Intervals of mean differences, row less column, that say what the test of the means says.
+
+    They invert the test that fits ``mean``, or another of means that was asked for. None with 50
+    units or more, where percentiles of resamples do.
+    """
+    data, n = question.data, len(question.data.systems)
+    if question.data.counts is None or data.units.n >= paired.FEW_UNITS or not 1 < n <= MOST_SHOWN:
+        return None
+    corpus, fits = data.statistics, fitting("mean", data)
+    of_means = [n for n in tests if TESTS[n].interval and TESTS[n].of(data) != SENTENCES]
+    name = fits if fits in of_means or not of_means else of_means[0]
+    invert = TESTS[name].interval
+    assert invert is not None
+    if name == "permutation" and data.binary:
+        invert = proportion_interval
+    # Draws are those of the test itself, which takes its turn later.
+    p = TESTS[name].p(replace(question, rng=copy.deepcopy(question.rng)))[0]
+    i, j = pair_index(n)
+    scores = data.scores if corpus is None else data.additive()
+    gap = scores[i] - scores[j]
+    low, high = invert(gap, data.blocks)
+    value = row_means(gap)
+    if corpus is not None:
+        leads = corpus_leads(corpus)[i, j]
+        low, high, value = low + leads - value, high + leads - value, leads
+    low, high = paired.agreeing(value, (low, high), p[i, j])
+    ends = np.zeros((2, n, n))
+    ends[:, i, j] = low, high
+    ends[:, j, i] = 0.0 - high, 0.0 - low
+    return ends
+
+
+def corrected(p: Floats, options: PairOptions, **more: Any) -> PairTest:
+    """Correct p-values for the number of pairs; ``more`` are further fields of the result."""
+    adjusted = adjust_pairs(p, options.correction, symmetric=True)
+    return PairTest(p, adjusted, options.correction, **more)
+
+
+def tiers_by(
+    by: str,
+    ranks: Floats,
+    systems: tuple[str, ...],
+    name: str,
+    test: PairTest,
+    lead: Floats,
+    alpha: float,
+) -> Tiers | None:
+    """Put systems into tiers by a test; warn where it contradicts the ranking.
+
+    ``lead[i, j]`` is positive where i is ahead of j by the test. Systems of one rank share a tier:
+    what separates one of them from those above separates all.
+    """
+    order = [i for i in np.lexsort((np.array(systems), ranks)).tolist() if not np.isnan(ranks[i])]
+    if not order:
+        return None
+    index = np.ix_(order, order)
+    p, ahead, rank_of = np.nan_to_num(test.p_adjusted[index], nan=1.0), lead[index], ranks[order]
+    # Only a lead in the direction of the ranking separates; one against it is worth a warning.
+    contrary = np.argwhere(np.triu((np.minimum(p, p.T) < alpha) & (ahead < 0), 1))
+    against = tuple((systems[order[i]], systems[order[j]]) for i, j in contrary)
+    warnings = []
+    if against:
+        a, b = against[0]
+        more = f" (and {len(against) - 1} more pairs)" if len(against) > 1 else ""
+        warnings.append(f"{by} ranks {a} above {b}, but by {name} {b} is better{more}")
+    # Above the diagonal the row is ranked higher; both halves say the same.
+    upper = np.triu(np.where(ahead >= 0, p, 1.0), 1)
+    p = np.where(rank_of[:, None] == rank_of[None, :], 1.0, upper + upper.T)
+    # Systems of one rank share the smallest p-value that any of them has.
+    opens = np.flatnonzero(np.r_[True, rank_of[1:] != rank_of[:-1]])
+    least = np.minimum.reduceat(p, opens, axis=1)
+    p = np.repeat(least, np.diff(np.r_[opens, len(rank_of)]), axis=1)
+    level = clusters.greedy_clusters(p, alpha)
+    level = level + (rank_of[0] > 1)  # the first tier is that of systems without a rank
+    cluster_of: list[int | None] = [None] * len(systems)
+    for k, i in enumerate(order):
+        cluster_of[i] = int(level[k])
+    return Tiers(name, tuple(cluster_of), tuple(warnings), against)

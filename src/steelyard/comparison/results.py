@@ -38,8 +38,7 @@ from steelyard.stats.ranks import whole
 from steelyard.stats.strength.bradleyterry import Strengths
 
 if TYPE_CHECKING:
-    from steelyard.comparison.board import Board, Repeats
-    from steelyard.comparison.suites import Suite
+    from steelyard.comparison.suites import Board, Repeats, Suite
 
 LEVEL = 0.95  # of all intervals
 MOST_SHOWN = 300  # systems up to which every pair gets intervals and a row in a report
@@ -51,7 +50,6 @@ RANKINGS = {
     "bt": "Bradley-Terry strength",
     "elo": "Elo rating",
     "trueskill": "TrueSkill",
-    "sentence-mean": "mean of sentence scores",
     "autorank": "AutoRank",
 }
 TESTS = {
@@ -220,16 +218,12 @@ class PairTest(Record):
 
 @dataclass(frozen=True, slots=True)
 class Tiers:
-    """Clusters of systems under one ranking, by the test that fits it, and what contradicts it.
-
-    ``against`` are pairs of systems, the first of which ranks above the second although the test
-    says that the second is better.
-    """
+    """Clusters of systems under one ranking, by the test that fits it, and what contradicts it."""
 
     test: str
     clusters: tuple[int | None, ...]
     warnings: tuple[str, ...] = ()
-    against: tuple[tuple[str, str], ...] = ()
+    against: tuple[tuple[str, str], ...] = ()  # of each pair the test prefers the second
 
     def to_dict(self, systems: Sequence[str]) -> dict[str, Any]:
         """Return what ``--json`` prints."""
@@ -433,7 +427,7 @@ class Comparison(Result):
     def _ranking_rows(self) -> Iterator[RankingRow]:
         ranked, tiers = self.aggregations[self.first], self.tiers.get(self.first)
         nothing = [None] * len(self.systems)
-        low, high = (nothing if ends is None else ends for ends in (ranked.low, ranked.high))
+        low, high = (nothing, nothing) if ranked.ci is None else ranked.ci
         clusters = nothing if tiers is None else tiers.clusters
         rows = zip(
             self.systems, whole(ranked.ranks), ranked.scores, low, high, clusters, strict=True
@@ -483,12 +477,11 @@ class Comparison(Result):
             better: Literal["higher", "lower"] = "higher" if ranked.higher_is_better else "lower"
             columns.append(Column(shown, better, ranked.digits, key=name, importance=importance))
             cells.append([number(x) for x in ranked.scores])
-            for end in ("low", "high") if ranked.low is not None else ():
-                key = f"{name} {end}"
-                columns.append(
-                    Column(end, digits=ranked.digits, key=key, importance=importance - 3)
-                )
-                cells.append([number(x) for x in getattr(ranked, end)])
+            ends = () if ranked.ci is None else zip(("low", "high"), ranked.ci, strict=True)
+            for end, values in ends:
+                key, digits = f"{name} {end}", ranked.digits
+                columns.append(Column(end, digits=digits, key=key, importance=importance - 3))
+                cells.append([number(x) for x in values])
         rows = tuple(tuple(column[i] for column in cells) for i in order)
         board = self.board if len(self.systems) > 2 else None
         firm = () if board is None else tuple(filter(None, [board.sentence(self.noun)]))
@@ -554,7 +547,7 @@ def statements(result: Comparison) -> Iterator[Statement]:
         lost = [system for system, rank in ranks.items() if np.isnan(rank)]
         why = f"the data do not rank {listed(lost, 8)} by {result.measure(by)}"
         yield "undecided", f"Which of {n} systems is best is not decided: {why}."
-    if result.tests or result.aggregations[by].low is not None:
+    if result.tests or result.aggregations[by].ci is not None:
         yield "sureness", result.spoken_unit.summary()
 
 
@@ -562,9 +555,6 @@ def _leader(result: Comparison, by: str, top: Sequence[str]) -> Iterator[Stateme
     tiers, n = result.tiers.get(by), len(result.systems)
     names = {system: system_name(system, result.references) for system in result.systems}
     ranks_first = _opening(first_place([names[s] for s in top], n, result.measure(by)))
-    if len(top) > 1:
-        yield "settled", ranks_first
-        return
     better, how, where = list[str](), "ahead", ""
     if tiers is not None:
         better = [low for high, low in tiers.against if high == top[0]]
@@ -574,32 +564,31 @@ def _leader(result: Comparison, by: str, top: Sequence[str]) -> Iterator[Stateme
         where = f" on the {result.noun}s that both have"
         behind = (ranked.ranks > ranked.ranks[i]) & (ranked.leads()[0][i] < 0)
         better += [s for s in result.ranking(by) if behind[result.systems.index(s)]]
-    if better:
-        ahead = [names[system] for system in dict.fromkeys(better)]
-        verb = "is" if len(ahead) == 1 else "are"
-        text = f"{all_of(ahead)} {verb} {how}{where}: ranking and test disagree"
-        yield "settled", ranks_first
-        yield "undecided", _opening(text)
-        return
-    if tiers is None:
-        yield "settled", ranks_first
-        yield "undecided", f"No pair was tested, so the lead of {names[top[0]]} may be chance."
-        return
     close = [names[s] for s in (result.board.tied_with_first if result.board else ())]
     decision = result.decision(top[0], result.ranking(by)[1], by)
     text = decision_words(decision, result.references)
-    if not close and not tiers.warnings:
+    alone = len(top) == 1 and not better
+    if alone and tiers is not None and not close and not tiers.warnings:
         others = _opening(f"{names[top[0]]} also beats every other system") if n > 2 else ""
         yield "settled", f"{text} {others}".strip()
         yield "sureness", f"Ranked by {result.measure(by)}."
         return
     yield "settled", ranks_first
-    if len(close) < 2 or not decision.enough_units:
-        yield "undecided", text
+    if len(top) > 1:
         return
-    leader, other = names[decision.leader], names[decision.other]
-    yield "undecided", _opening(replace(decision, leader=leader, other=other).lead())
-    yield "undecided", _opening(too_close([names[top[0]], *close]))
+    if better:
+        ahead = [names[system] for system in dict.fromkeys(better)]
+        verb = "is" if len(ahead) == 1 else "are"
+        text = f"{all_of(ahead)} {verb} {how}{where}: ranking and test disagree"
+        yield "undecided", _opening(text)
+    elif tiers is None:
+        yield "undecided", f"No pair was tested, so the lead of {names[top[0]]} may be chance."
+    elif len(close) < 2 or not decision.enough_units:
+        yield "undecided", text
+    else:
+        leader, other = names[decision.leader], names[decision.other]
+        yield "undecided", _opening(replace(decision, leader=leader, other=other).lead())
+        yield "undecided", _opening(too_close([names[top[0]], *close]))
 
 
 def by_test(test: str) -> str:

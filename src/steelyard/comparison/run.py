@@ -13,7 +13,6 @@ from typing import Any
 
 import numpy as np
 
-from steelyard.comparison.board import board_of, repeats_of
 from steelyard.comparison.card import ByScore
 from steelyard.comparison.options import (
     AUTORANK,
@@ -25,14 +24,23 @@ from steelyard.comparison.options import (
 )
 from steelyard.comparison.rankings import (
     AGGREGATIONS,
+    AVERAGES,
+    TESTS,
+    Question,
     Sample,
     check_scores,
     check_segments,
     compared,
+    fitting,
+    fitting_tests,
     lead,
+    mean_gap_intervals,
     means,
+    pair_test,
+    refuse_unfit,
     resampled,
     the_score,
+    tiers_by,
     with_intervals,
 )
 from steelyard.comparison.results import (
@@ -48,17 +56,7 @@ from steelyard.comparison.results import (
     Tiers,
     by_name,
 )
-from steelyard.comparison.suites import item_noun, suites_of
-from steelyard.comparison.tests import (
-    TESTS,
-    Question,
-    fitting,
-    fitting_tests,
-    mean_gap_intervals,
-    pair_test,
-    refuse_unfit,
-    tiers_by,
-)
+from steelyard.comparison.suites import board_of, item_noun, repeats_of, suites_of
 from steelyard.core.decision import rests_on
 from steelyard.core.errors import UsageError
 from steelyard.core.options import check, check_names, keywords
@@ -69,17 +67,17 @@ from steelyard.core.text import all_of, listed, plural
 from steelyard.core.warnings import TypedWarning
 from steelyard.data.evalset import EvalSet, ScoreTable
 from steelyard.data.overview import direction_warnings
-from steelyard.data.units import SEGMENT, Units, units_of
+from steelyard.data.units import SEGMENT, UnitEffect, Units, units_of
 from steelyard.formats.load import Source, as_evalset
 from steelyard.formats.reshape import keeping_runs
 from steelyard.stats.arrays import Counts, Floats, row_means
-from steelyard.stats.autorank import EPSILON, autorank, bootstrap_autorank, scale_of
+from steelyard.stats.autorank import EPSILON, autorank, bootstrap_autorank
 from steelyard.stats.paired import tests as paired
 from steelyard.stats.paired.corrections import wilson_interval
-from steelyard.stats.paired.tests import FEW_UNITS, error_note, t_interval
 from steelyard.stats.ranks import ranks
 
 DEFAULT = ("mean", "median", "bt")
+_STREAMS = 8  # of random numbers: for resamples, each ranking, and tests
 _MOST_STRENGTHS = 60  # systems beyond which resampled strengths take seconds
 
 
@@ -110,9 +108,9 @@ def compare(  # noqa: PLR0913 - every option has a default
         Rankings: ``mean median bt elo trueskill``, by default the first three (no median of scores
         that are 0 or 1, no Bradley-Terry of more than 60 systems); with options as
         ``[sy.bt(ties="davidson"), sy.elo(k=20)]``. The mean of a corpus score, such as BLEU, is the
-        score of all segments together; ``sentence-mean`` is the mean of its sentence scores.
+        score of all segments together.
     tests
-        Tests of all pairs: ``t permutation bootstrap mood median sign wilcoxon mcnemar bt-gap``; by
+        Tests of all pairs: ``t permutation bootstrap mood median sign wilcoxon mcnemar``; by
         default those that fit the rankings, and none for more than 300 systems.
     tolerance
         Differences of at most this are ties of ``bt``, ``elo``, ``trueskill`` and ``sign``.
@@ -179,7 +177,7 @@ def compare_by(es: EvalSet, score: str | None, options: CompareOptions, rng: Rng
         )
         es = es.select(systems=data.systems, segments=[es.segments.ids[k] for k in common])
         data = compared(es, chosen, options.unit)
-    stream, *streams, test_stream = generator(rng).spawn(2 + len(AGGREGATIONS))
+    stream, *streams, test_stream = generator(rng).spawn(_STREAMS)
     few = len(data.systems) <= MOST_SHOWN
     data = resampled(data, options, stream)
     question = Question(data, options, test_stream)
@@ -187,10 +185,10 @@ def compare_by(es: EvalSet, score: str | None, options: CompareOptions, rng: Rng
     used = asked if len(data.systems) > 1 else ()
     for name in used:
         refuse_unfit(name, question)
-    stream_of = dict(zip(AGGREGATIONS, streams, strict=True))
+    stream_of = dict(zip(AGGREGATIONS, streams, strict=False))
     rankings = {}
     for name in each(names):
-        drawn = AGGREGATIONS[name].rank(data, options, stream_of[name])
+        drawn = AGGREGATIONS[name](data, options, stream_of[name])
         rankings[name] = _with_intervals(name, drawn, question, used)
     if few:
         share = paired.superiority(data.wins(options.tolerance))
@@ -207,7 +205,7 @@ def compare_by(es: EvalSet, score: str | None, options: CompareOptions, rng: Rng
         data.warnings,
         *(test.warnings for test in tests.values()),
         *(ranked.warnings for ranked in rankings.values()),
-        error_note(max((test.error for test in tests.values()), default=0.0)),
+        paired.error_note(max((test.error for test in tests.values()), default=0.0)),
         *(tier.warnings for tier in tiers.values()),
         _disagreement(data.systems, rankings),
         *(suite.warnings() for suite in suites.values()),
@@ -273,21 +271,14 @@ def _tiers(
 
 
 def _disagreement(systems: Sequence[str], rankings: Mapping[str, Ranked]) -> list[str]:
-    best = {
-        by: [s for s, rank in zip(systems, ranked.ranks, strict=True) if rank == 1]
-        for by, ranked in rankings.items()
-    }
-    best = {by: top for by, top in best.items() if top}
-    if not best or set.intersection(*map(set, best.values())):
+    best = {}
+    for by, ranked in rankings.items():
+        best[by] = [s for s, rank in zip(systems, ranked.ranks, strict=True) if rank == 1]
+    tops = [set(top) for top in best.values() if top]
+    if not tops or set.intersection(*tops):
         return []
-    leaders = set(next(iter(best.values())))
-    shown = [
-        f"{by}: {listed(top, 3)}"
-        for k, (by, top) in enumerate(best.items())
-        if not k or leaders.isdisjoint(top)
-    ]
-    shown = shown if len(shown) > 1 else [f"{by}: {listed(top, 3)}" for by, top in best.items()]
-    return [f"rankings disagree on the best system ({'; '.join(shown)})"]
+    shown = "; ".join(f"{by}: {listed(top, 3)}" for by, top in best.items() if top)
+    return [f"rankings disagree on the best system ({shown})"]
 
 
 def _common_segments(data: Sample, names: Sequence[str]) -> Counts | None:
@@ -296,7 +287,7 @@ def _common_segments(data: Sample, names: Sequence[str]) -> Counts | None:
     None where the orders agree, and where fewer than half of the segments are left.
     """
     common = np.flatnonzero(~np.isnan(data.scores).any(axis=0))
-    averages = [average for name in names if (average := AGGREGATIONS[name].average)]
+    averages = [AVERAGES[name] for name in names if name in AVERAGES]
     if not averages or len(common) == data.n_segments or 2 * len(common) < data.n_segments:
         return None
     stats = None if data.statistics is None else data.statistics.select(segments=common)
@@ -321,16 +312,26 @@ def _rankings(options: CompareOptions, data: Sample) -> tuple[tuple[str, ...], l
 
 
 def _with_intervals(by: str, drawn: Ranked, question: Question, tests: Sequence[str]) -> Ranked:
-    """Add intervals to a ranking, and put it in the numbers of the score itself."""
+    """Add intervals to a ranking, and put it in the numbers of the score itself.
+
+    Means of few units have intervals by t, and their differences those of the test.
+    """
     data = question.data
     ranked = with_intervals(drawn, data.level)
-    if by in ("mean", "sentence-mean") and ranked.ci is not None and data.units.n < FEW_UNITS:
-        ranked = _of_few_units(by, ranked, question, tests)
+    if by == "mean" and ranked.ci is not None and data.units.n < paired.FEW_UNITS:
+        if not data.binary and data.statistics is None:
+            ends = paired.t_interval(data.scores, data.blocks, LEVEL)
+            ranked = replace(ranked, ci=np.array(ends))
+        gaps = mean_gap_intervals(tests, question)
+        if gaps is not None:
+            ranked = replace(ranked, pairwise_ci=gaps)
+            if not np.isnan(data.scores).any():  # else scores are means over what each has
+                ranked = replace(ranked, gap_ci=gaps)
     if ranked.average and not data.higher_is_better:
         ranked = ranked.turned()
     if data.statistics is not None:
         return replace(ranked, of=CORPUS if by == "mean" else SENTENCES)
-    if not (AGGREGATIONS[by].test_of_binary and data.binary):
+    if by != "mean" or not data.binary:
         return ranked
     present = ~np.isnan(data.scores)
     single = data.counts is not None and data.blocks is None
@@ -339,17 +340,6 @@ def _with_intervals(by: str, drawn: Ranked, question: Question, tests: Sequence[
         ends = wilson_interval(right, present.sum(axis=1), LEVEL)
         ranked = replace(ranked, ci=np.array(ends))
     return replace(ranked, of=PROPORTION)
-
-
-def _of_few_units(by: str, ranked: Ranked, question: Question, tests: Sequence[str]) -> Ranked:
-    """Give means of few units intervals by t, and their differences those of the test."""
-    data = question.data
-    if not data.binary and (data.statistics is None or by != "mean"):
-        ranked = replace(ranked, ci=np.array(t_interval(data.scores, data.blocks, LEVEL)))
-    ends = mean_gap_intervals(by, tests, question)
-    # Gaps of means over what each has are something else.
-    gaps = ranked.gap_ci if ends is None or np.isnan(data.scores).any() else ends
-    return ranked if ends is None else replace(ranked, pairwise_ci=ends, gap_ci=gaps)
 
 
 @keywords(CompareOptions, hidden=RANKED)
@@ -439,7 +429,7 @@ def rank_together(
     ranking = Comparison(
         systems=es.systems,
         n_segments=es.n_segments,
-        unit=units.effect(_composite(tables, means, form)),
+        unit=UnitEffect(units.name, units.n, 1.0 if units.codes is None else float("nan")),
         aggregations={AUTORANK: ranked.turned()},
         tests={},
         tiers={},
@@ -452,18 +442,6 @@ def rank_together(
         alpha=options.alpha,
     )
     return replace(ranking, board=board_of(ranking, None, None))
-
-
-def _composite(tables: Sequence[ScoreTable], means: Floats, form: str) -> Floats:
-    """Give the score of single outputs whose mean AutoRank ranks by, its scales taken as fixed."""
-    ranked = np.asarray(~np.isnan(means).any(axis=0))
-    complete = means[:, ranked]
-    if not ranked.any() or not all(table.has_segments for table in tables):
-        return np.full((len(ranked), tables[0].values.shape[1]), np.nan)
-    scale = scale_of(complete) if form == "wmt25" else np.ptp(complete, axis=1, keepdims=True)
-    rows = zip(tables, scale[:, 0], strict=True)
-    parts = [table.oriented[ranked] / x for table, x in rows if x > 0]
-    return np.asarray(sum(parts)) if parts else np.full((1, len(tables[0].values.T)), np.nan)
 
 
 def _resampled_ranks(
@@ -510,8 +488,6 @@ def _autorank_warnings(
         none = same.all() or form == "wmt24"
         then = "there is no AutoRank" if none else "counted as 0 for all"
         yield f"all systems have the same {listed(flat, 8)}: {then}"
-    elif np.ptp(scaled.mean(axis=0)) <= EPSILON:
-        yield "the scores cancel out, all systems have the same: there is no AutoRank"
     gaps = [int(np.isnan(table.values[whole]).sum()) * table.has_segments for table in tables]
     missing = [f"{name} {n:,}" for name, n in zip(names, gaps, strict=True) if n]
     if missing:

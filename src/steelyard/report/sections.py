@@ -217,8 +217,8 @@ def _ranking(content: Content, result: Comparison, id_: str) -> Strips:
     for system in order[:_FIRST]:
         i = result.systems.index(system)
         ends = (np.nan, np.nan)
-        if ranked.low is not None and ranked.high is not None:
-            ends = (float(ranked.low[i]), float(ranked.high[i]))
+        if ranked.ci is not None:
+            ends = (float(ranked.ci[0][i]), float(ranked.ci[1][i]))
         tier = None if tiers is None else tiers.clusters[i]
         remark = content.remark(system)
         rows.append(Estimate(system, float(ranked.scores[i]), ends, tier, remark))

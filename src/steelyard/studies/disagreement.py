@@ -274,7 +274,7 @@ def measure_setup(
     rankings: dict[str, Floats] = {}
     warnings: list[str] = []
     for name, draw in zip(options.by, whole.spawn(len(options.by)), strict=True):
-        ranked = AGGREGATIONS[name].rank(Sample(setup.scores, setup.systems), options, draw)
+        ranked = AGGREGATIONS[name](Sample(setup.scores, setup.systems), options, draw)
         rankings[name] = -ranked.ranks[None, :]
         warnings += [f"{setup.set}, {setup.score}: {text}" for text in ranked.warnings]
     by_size: dict[int, Floats] = {}

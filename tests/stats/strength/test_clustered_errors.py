@@ -1,4 +1,4 @@
-"""Errors and design effects by unit against loops, resamples, by hand, and under a null."""
+"""Design effects by unit against loops."""
 
 from __future__ import annotations
 
@@ -10,92 +10,11 @@ import pytest
 from hypothesis import assume, given
 from hypothesis import strategies as st
 from scipy import stats
-from scipy.optimize import brentq
-from tests.stats.naive import NAN
 
-from steelyard.core.errors import UsageError
-from steelyard.stats.resampling.bootstrap import segment_counts
 from steelyard.stats.resampling.cluster_df import unit_freedom
 from steelyard.stats.resampling.design_effect import FEWEST_FREE, DesignEffect
-from steelyard.stats.strength.bradleyterry import bradley_terry_batch
-from steelyard.stats.strength.clustered_errors import bt_by_block, bt_gap_test, strength_effect
-from steelyard.stats.strength.wins import Battles, UnitCounts, resampled_wins
-
-
-def sample(seed, n=3, units=7):
-    rng = np.random.default_rng(seed)
-    blocks = np.repeat(np.arange(units), rng.integers(1, 4, units))
-    x = rng.integers(0, 4, (n, len(blocks))) + rng.integers(0, 2, (n, units))[:, blocks]
-    return x.astype(float), blocks
-
-
-def test_two_systems_by_hand():
-    """Log-odds of a share: the error of the share over p (1 - p)."""
-    x = np.array([[1.0, 1, 1, 0, 1, 0, 1, 1, 0], np.full(9, 0.5)])
-    blocks = np.array([0, 0, 0, 1, 1, 1, 2, 2, 2])
-    share = 6 / 9
-    u = np.array([3, 1, 2]) - 3 * share
-    error = math.sqrt((u**2).sum() * 3 / 2) / 9 / (share * (1 - share))
-    result = bt_by_block(x, blocks)
-    assert result.errors[0, 1] == pytest.approx(error)
-    t = math.log(2) / error
-    assert bt_gap_test(result)[0, 1] == pytest.approx(2 * stats.t.sf(t, 2))
-    assert bt_gap_test(result, alternative="greater")[0, 1] == pytest.approx(stats.t.sf(t, 2))
-    assert bt_gap_test(result, alternative="less")[1, 0] == pytest.approx(stats.t.sf(t, 2))
-
-
-def test_one_unit_has_no_error():
-    x = np.array([[1.0, 2.0, 3.0], [2.0, 1.0, 1.0]])
-    result = bt_by_block(x, np.zeros(3, dtype=int))
-    assert not np.isnan(result.fit.strength).any()
-    assert np.isnan(result.covariance).all()
-    assert math.isnan(result.freedom)
-    assert np.isnan(bt_gap_test(result)).all()
-
-
-def test_all_ties_are_equal():
-    result = bt_by_block(np.ones((3, 6)), np.arange(6) // 2)
-    p = bt_gap_test(result)
-    assert p[np.triu_indices(3, 1)].tolist() == [1, 1, 1]
-    assert bt_gap_test(result, alternative="greater")[0, 1] == 0.5
-    assert np.isnan(bt_gap_test(bt_by_block(np.ones((3, 6)), ties_as="drop"))).all()
-
-
-def test_models_of_ties_are_refused():
-    with pytest.raises(UsageError, match="errors by unit are for ties as half, drop, second"):
-        bt_by_block(np.ones((2, 3)), ties_as="davidson")
-
-
-def test_errors_are_those_of_resampled_documents(esa):
-    scores, blocks = esa("en-cs")
-    scores = scores[:6]
-    result = bt_by_block(scores, blocks).errors
-    counts = segment_counts(600, len(blocks), np.random.default_rng(0), blocks)
-    drawn = bradley_terry_batch(resampled_wins(scores, counts)).log_strength
-    i, j = np.triu_indices(6, 1)
-    ratio = result[i, j] / (drawn[:, i] - drawn[:, j]).std(axis=0)
-    assert abs(np.median(ratio) - 1) < 0.04
-    assert (abs(ratio - 1) < 0.12).all()
-    alone = bt_by_block(scores, None).errors[i, j]
-    assert np.median(result[i, j] / alone) > 1.7  # what documents share
-
-
-def swapped(scores, blocks, sets, rng):
-    """Share of sets with p < 0.05 where two of three systems are swapped by document at random."""
-    codes = np.unique(blocks, return_inverse=True)[1]
-    result = 0
-    for _ in range(sets):
-        flip = (rng.random(codes.max() + 1) < 0.5)[codes]
-        x = scores.copy()
-        x[:2, flip] = x[1::-1, flip]
-        result += bt_gap_test(bt_by_block(x, blocks))[0, 1] < 0.05
-    return result / sets
-
-
-def test_equal_systems_are_seldom_called_different(esa):
-    scores, blocks = esa("en-hi")
-    assert 0.02 <= swapped(scores[:3], blocks, 200, np.random.default_rng(1)) <= 0.08
-
+from steelyard.stats.strength.clustered_errors import strength_effect
+from steelyard.stats.strength.wins import Battles, UnitCounts
 
 # ---------------------------------------------------------------- design effects of logs
 
@@ -144,44 +63,6 @@ def score(theta, battle):
     result[a] += won - chance(theta, a, b)
     result[b] -= won - chance(theta, a, b)
     return result
-
-
-def sandwich(theta, x, blocks, ties_as, prior):
-    """Covariance of strengths, battle by battle; the prior is an opponent in the middle."""
-    n = len(x)
-    log: Log = [
-        (i, j, (np.sign(x[i, s] - x[j, s]) + 1) / 2, int(blocks[s]))
-        for s in range(x.shape[1])
-        for i, j in itertools.combinations(range(n), 2)
-        if not math.isnan(x[i, s] + x[j, s]) and (ties_as == "half" or x[i, s] != x[j, s])
-    ]
-    compared = {int(blocks[s]) for s in range(x.shape[1]) if (~np.isnan(x[:, s])).sum() > 1}
-    pulls = np.zeros((len(compared), n + 1))
-    middle = brentq(lambda t: (1 / (1 + np.exp(theta - t)) - 0.5).sum(), -50, 50)
-    theta = np.append(theta, middle)
-    for battle in log:
-        pulls[sorted(compared).index(battle[3])] += score(theta, battle)
-    pulls -= pulls.mean(axis=0)
-    known = information_of(theta, log)
-    known += 2 * prior * information_of(theta, [(i, n, 0.5, 0) for i in range(n)])
-    bread = np.linalg.pinv(known, rcond=1e-9)
-    size = len(pulls)
-    covariance = (bread @ pulls.T @ pulls @ bread)[:n, :n] * size / (size - 1)
-    centre = np.eye(n) - 1 / n
-    return centre @ covariance @ centre
-
-
-@pytest.mark.parametrize(
-    ("ties_as", "prior", "holes"),
-    [("half", 0, 0), ("drop", 0, 0), ("half", 0.7, 0), ("half", 0, 3), ("drop", 0.5, 2)],
-)
-def test_covariance_is_that_of_loops(ties_as, prior, holes):
-    x, blocks = sample(5)
-    x[0, :holes] = NAN
-    result = bt_by_block(x, blocks, ties_as=ties_as, prior=prior)
-    assert result.fit.connected
-    expected = sandwich(result.fit.log_strength, x, blocks, ties_as, prior)
-    np.testing.assert_allclose(result.covariance, expected, rtol=1e-6, atol=1e-9)
 
 
 def fitted(log: Log, n: int):

@@ -86,14 +86,14 @@ def forest(result: Comparison) -> Chart:
     for by, ranked in result.aggregations.items():
         tiers = result.tiers.get(by)
         span = None
-        if ranked.low is not None and ranked.high is not None:
-            span = ranked.low[index], ranked.high[index]
+        if ranked.ci is not None:
+            span = ranked.ci[0][index], ranked.ci[1][index]
         groups = None if tiers is None else [tiers.clusters[i] for i in index]
         title = result.shown(by) + ("" if ranked.higher_is_better else " ↓")
         axis = "score" if ranked.average else "strength"
         columns.append((title, axis, Intervals(names, ranked.scores[index], span, groups)))
     what = "points: scores"
-    if any(ranked.low is not None for ranked in result.aggregations.values()):
+    if any(ranked.ci is not None for ranked in result.aggregations.values()):
         what += "; lines: 95% intervals"
     what += f"; numbers and colours: tiers at {result.alpha:g}" if result.tiers else ""
     more = limited(len(order), "systems")

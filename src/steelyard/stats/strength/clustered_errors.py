@@ -1,4 +1,4 @@
-r"""Bradley-Terry strengths with errors by unit: a sandwich instead of resamples.
+r"""How far units move Bradley-Terry strengths: a sandwich instead of resamples.
 
 The inverse of the information H is the covariance of a fit whose comparisons are independent. Those
 of one document, of one prompt, or of three systems on one segment are not. Their scores (gradients
@@ -17,22 +17,18 @@ battles decide who is ahead (Huang et al. 2026, arXiv 2508.11847).
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
 
-from steelyard.core.errors import UsageError
 from steelyard.stats.arrays import Counts, Floats, ratio
-from steelyard.stats.distributions import expit, stdtr
-from steelyard.stats.permutation.pvalues import block_sums, pair_index, sided
+from steelyard.stats.distributions import expit
+from steelyard.stats.permutation.pvalues import pair_index
 from steelyard.stats.ranks import FITTED
 from steelyard.stats.resampling.bootstrap import row_medians
-from steelyard.stats.resampling.cluster_df import unit_freedom, unit_sizes
 from steelyard.stats.resampling.design_effect import DesignEffect, jackknife_reach, spaced
 from steelyard.stats.strength.bradleyterry import (
     MOST_DENSE,
-    TIE_MODELS,
     Strengths,
     bradley_terry,
     bradley_terry_pairs,
@@ -40,7 +36,7 @@ from steelyard.stats.strength.bradleyterry import (
     information,
     newton,
 )
-from steelyard.stats.strength.wins import UnitCounts, WinCounts, all_connected, margins, win_counts
+from steelyard.stats.strength.wins import UnitCounts, WinCounts, all_connected
 
 Codes = NDArray[np.integer]
 _CELLS = 4_000_000  # moves of pairs by unit held at a time
@@ -48,100 +44,11 @@ _ROUNDING = 1e-12  # a ratio below this is nothing but rounding
 _FEW = 64  # battles that are removed one by one where more leave the order open
 
 
-@dataclass(frozen=True, slots=True)
-class UnitStrengths:
-    """Strengths, and the covariance of ``fit.log_strength`` by unit; NaN for a single unit."""
-
-    fit: Strengths
-    covariance: Floats
-    n_units: int  # with a comparison within the main component
-    freedom: float
-
-    @property
-    def errors(self) -> Floats:
-        """Standard errors of the differences of log-strengths: systems x systems."""
-        variances = np.diagonal(self.covariance)
-        variance = variances[:, None] + variances - 2 * self.covariance
-        return np.asarray(np.sqrt(np.maximum(variance, 0.0)))
-
-
-def bt_by_block(
-    scores: Floats,
-    blocks: Counts | None = None,
-    *,
-    ties_as: str = "half",
-    prior: float = 0.0,
-    tolerance: float = 0.0,
-) -> UnitStrengths:
-    """Fit strengths to scores of the same segments, with errors by unit.
-
-    ``blocks`` has the code of the unit of every segment; None makes each segment a unit. Ties are
-    ``half``, ``drop`` or ``second``.
-    """
-    if ties_as in TIE_MODELS:
-        raise UsageError(f"errors by unit are for ties as half, drop, second, not as {ties_as}")
-    counts = win_counts(scores, tolerance=tolerance)
-    fit = bradley_terry(counts.wins, counts.ties, ties_as=ties_as, prior=prior)
-    n, main = len(scores), np.array(fit.main, dtype=np.int64)
-    theta, x = fit.log_strength[main], scores[main]
-    compared = (~np.isnan(x)).sum(axis=0) > 1
-    x, units = x[:, compared], None if blocks is None else blocks[compared]
-    sizes = np.ones(x.shape[1]) if units is None else unit_sizes(units)
-    n_units, covariance = len(sizes), np.full((n, n), np.nan)
-    if len(main) > 1 and n_units > 1:
-        pulls = block_sums(_segment_pulls(x, theta, ties_as, tolerance), units)
-        bread = _information_inverse(theta, counts.within(fit.main), ties_as, prior)
-        moved = bread @ (pulls - pulls.mean(axis=1, keepdims=True))
-        moved -= moved.mean(axis=0)  # strengths are differences: their mean stays 0
-        covariance[np.ix_(main, main)] = moved @ moved.T * (n_units / (n_units - 1))
-    freedom = unit_freedom(sizes) if len(main) > 1 else math.nan
-    return UnitStrengths(fit, covariance, n_units, freedom)
-
-
-def _segment_pulls(x: Floats, theta: Floats, ties_as: str, tolerance: float) -> Floats:
-    """Return the scores of each segment: what each system won of it beyond what was expected."""
-    p = expit(theta[:, None] - theta)
-    bar, present = margins(x, tolerance), ~np.isnan(x)
-    pulls = np.empty(x.shape)
-    for i, expected in enumerate(p):  # a comparison with NaN is no win
-        won, lost = x[i] > bar, x > bar[i]
-        pulls[i] = (1 - expected) @ won - expected @ lost
-        if ties_as != "drop":
-            tied = present & present[i] & ~won & ~lost
-            tied[i] = False
-            credit = 0.5 if ties_as == "half" else np.arange(len(x)) < i
-            pulls[i] += (credit - expected) @ tied
-    return pulls
-
-
-def bt_gap_test(strengths: UnitStrengths, *, alternative: str = "two-sided") -> Floats:
-    """Return p-values that two systems are equally strong: t = gap / error by unit.
-
-    NaN without a strength and for a single unit. ``greater`` asks whether the row is stronger.
-    """
-    theta, error = strengths.fit.log_strength, strengths.errors
-    gap = theta[:, None] - theta
-    gap = np.where(np.abs(gap) <= FITTED, 0.0, gap)  # the fit does not decide these
-    with np.errstate(divide="ignore", invalid="ignore"):
-        t = np.where((gap == 0) & ~np.isnan(error), 0.0, gap / error)
-    return sided(np.asarray(stdtr(strengths.freedom, -t), dtype=np.float64), alternative)
-
-
-def _information_inverse(theta: Floats, counts: WinCounts, ties_as: str, prior: float) -> Floats:
-    """Invert the information of strengths, the constants left out; the prior counts as known."""
-    wins = effective_tables(counts.wins, counts.ties, ties_as)[0]
-    n = len(theta)
-    if prior:
-        from scipy.optimize import brentq
-
-        wins = np.pad(wins, ((0, 1), (0, 1)), constant_values=prior)
-        wins[-1, -1] = 0
-        # The opponent of the prior wins half of its comparisons.
-        low, high = float(theta.min()) - 1, float(theta.max()) + 1
-        opponent = brentq(lambda t: float(expit(t - theta).mean()) - 0.5, low, high, xtol=1e-14)
-        theta = np.append(theta, opponent)
+def _information_inverse(theta: Floats, counts: WinCounts) -> Floats:
+    """Invert the information of strengths, the constants left out."""
+    wins = effective_tables(counts.wins, counts.ties, "half")[0]
     matrix = information(theta[None], (wins + wins.T)[None])[0][0]
-    return np.asarray(np.linalg.inv(matrix) - 1 / matrix.sum())[:n, :n]
+    return np.asarray(np.linalg.inv(matrix) - 1 / matrix.sum())
 
 
 # ------------------------------------------------------------------------- design effect of a log
@@ -195,7 +102,7 @@ def _gap_moves(units: UnitCounts, fit: Strengths, counts: WinCounts) -> Floats:
     p = expit(np.where(inside, gap, 0.0))
     pull = np.concatenate([1 - p, -p, 0.5 - p]) * np.tile(inside, 3)
     inverse = np.zeros((len(main), units.n))
-    inverse[:, main] = _information_inverse(fit.log_strength[main], counts, "half", 0.0)
+    inverse[:, main] = _information_inverse(fit.log_strength[main], counts)
     moves = np.tile(inverse[:, units.i] - inverse[:, units.j], 3) * pull
     i, j = pair_index(len(main))
     most = max(1, _CELLS // max(units.n_units, moves.shape[1]))
