@@ -247,7 +247,7 @@ def test_two_runs_of_one_model_are_refused_by_both_names(tmp_path: Path, refusal
         lines(tmp_path / f"samples_t_{time}.jsonl", DOCUMENT)
     message = refusal(tmp_path)
     assert "samples_t_2026-01-02T00-00-00.1.jsonl:1: " in message
-    assert "samples_t_2026-01-01T00-00-00.1.jsonl already" in message
+    assert "samples_t_2026-01-01T00-00-00.1.jsonl;" in message
     es = load(tmp_path, columns={"system": "file"})  # as the message says
     assert [Path(name).name for name in es.systems] == sorted(p.name for p in tmp_path.iterdir())
 

@@ -244,7 +244,7 @@ def test_annotations_need_languages_and_one_reference(texts, tmp_path: Path, cap
     capsys.readouterr()
     target = ["--out", str(tmp_path / "x.jsonl")]
     error = refused(["kb", "annotate", str(out), "--lp", "de-en", *target], capsys)
-    assert f"{out}: holds entity annotations, expected texts" in error
+    assert f"{out}: holds raw judgements (entity annotations)" in error
     error = refused(["kb", "annotate", texts[0], *target], capsys)
     assert "--src-lang and --tgt-lang" in error
     error = refused([*call, *target, "--src-lang", "fr", "--tgt-lang", "en"], capsys)

@@ -213,7 +213,7 @@ def _facts(base: KnowledgeBase) -> dict[str, Any]:
 
     return {
         "path": str(base.path),
-        "signature": base.signature,
+        "hash": base.signature,
         "entities": manifest["entities"],
         "merged": manifest["merged"],
         "names": manifest["names"],
@@ -227,7 +227,7 @@ def _facts(base: KnowledgeBase) -> dict[str, Any]:
 
 
 def _table(result: dict[str, Any]) -> Table:
-    shown = ("path", "signature", "entities", "names", "bytes", "tiers", "categories", "languages")
+    shown = ("path", "hash", "entities", "names", "bytes", "tiers", "categories", "languages")
     facts = {"size" if key == "bytes" else key: result[key] for key in shown}
     facts["size"] = f"{result['bytes'] / 1e6:,.2f} MB"
     return facts_table(facts)

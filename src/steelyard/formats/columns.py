@@ -553,15 +553,17 @@ def _without_spreads(table: RawTable, named: Named) -> RawTable:
     names = [name for name in measured(table) if name not in kept]
     stems = {"_".join(words(name)) for name in names}
     summary = {key(name) for name in names} >= {"mean", "std"}  # as pandas describes columns
-    left = []
+    spreads = {name: match for name in names if (match := _SPREAD.fullmatch(name.strip()))}
+    left = [
+        n for n, match in spreads.items() if match[1] and not stems.isdisjoint(_stems(match[1]))
+    ]
+    # A system may be called n, and so may a score of segments.
+    counts = bool(left) or (SYSTEM[0] in table and segment_column(table) is None)
     for name in names:
-        spread = _SPREAD.fullmatch(name.strip())
-        if spread and spread[1]:
-            goes = not stems.isdisjoint(_stems(spread[1]))
-        else:
-            plain = SYSTEM[0] in table or words(name) != ["n"]  # a system may be called so
-            goes = bool(spread and plain) or (summary and bool(_IN_SUMMARY.fullmatch(name)))
-        left += [name] if goes else []
+        bare = name in spreads and not spreads[name][1]
+        counted = counts or words(name) not in (["n"], ["count"])
+        if (bare and counted) or (summary and _IN_SUMMARY.fullmatch(name)):
+            left.append(name)
     return unused(table, left) if len(left) < len(names) else table
 
 

@@ -143,7 +143,7 @@ def read_long(table: RawTable) -> EvalSet:
     repeat = _first_repeat(cell)
     if repeat is not None:
         first, second = repeat
-        once = _without_copies(table)
+        once = table if len(table.files()) > 1 else _without_copies(table)
         if once.n_rows < table.n_rows:
             return replace(read_long(once), notes=once.notes[-1:])
         what = f"system '{systems[system[second]]}', segment '{ids[segment[second]]}'"

@@ -396,8 +396,7 @@ class JudgeReport(Answer):
         best = self.best_with_labels()
         if best is None:
             return []
-        alone = f"{best.worth:.0f} labels alone"
-        return [f"100 labels and {best.name}'s verdicts are as precise as {alone}."]
+        return [f"100 labels and {best.name}'s verdicts are as precise as {best.worth:.0f} labels."]
 
     def table(self, *, short: bool = False) -> Table:
         """Return a row per judge, with every number or those that the class rests on."""
