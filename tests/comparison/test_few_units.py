@@ -139,3 +139,10 @@ def test_compare_and_human_count_the_observation(tmp_path):
     assert "significant" not in str(people.words())
     found = sy.compare(make(rows), by="mean", tests="permutation")
     assert found.tests["permutation"].p[0, 1] == 0.125
+
+
+@pytest.mark.parametrize(("n", "asked"), [(5, False), (12, True)])
+def test_a_handful_of_segments_does_not_say_how_many_it_would_take(n: int, asked: bool):
+    scores = np.array([np.arange(n) % 3, (np.arange(n) % 4) / 2])
+    card = decide(make(scores), ("A", "B"), n_bootstrap=50)
+    assert any("power" in sentence for sentence in card.answer()) == asked

@@ -301,7 +301,7 @@ def _two(
 
 
 def _lacking(sets: Sequence[EvalSet], score: str) -> str:
-    """Say which tasks or items of the baseline the candidate lacks, if it is too many to pass."""
+    """Return which tasks or items the candidate lacks; empty if it may pass on the rest."""
     scored = [
         dict(zip(es.segments.ids, ~np.isnan(es[score].values[0]), strict=True)) for es in sets
     ]

@@ -359,6 +359,8 @@ def test_raw_judgements_add_raters_and_errors(no_charts, tmp_path, capsys):
     assert run(["report", *inputs, *quick, "--out", str(out), "--json"]) == 0
     result = json.loads(capsys.readouterr().out)
     assert result["bytes"] == out.stat().st_size
+    assert result["summary"]
+    assert all(isinstance(sentence, str) for sentence in result["summary"])
     parts = "bytes comparison judges meta out summary warnings"
     assert set(result) == {*parts.split(), *["command", "provenance", "read", "schema", "version"]}
     assert "Krippendorff" in out.read_text(encoding="utf-8")
